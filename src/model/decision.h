@@ -1,0 +1,61 @@
+// What the engine wants: values, each with its reason. Orders (LaunchTask,
+// StopTask) go to the backend once the turn is committed; the rest is the
+// record of what was decided and why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/record.h"
+
+namespace gridfold {
+
+struct LaunchTask {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  Allocation allocation;
+  // Why here: so many nodes could have held the task, and this one's score
+  // under the policy was the best.
+  std::int32_t feasible_nodes = 0;
+  std::int64_t score = 0;
+};
+struct StopTask {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  StopCause cause = StopCause::kNone;
+};
+// The job's state changed, for this reason.
+struct JobChanged {
+  JobId job;
+  JobState from = JobState::kPending;
+  JobState to = JobState::kPending;
+  Reason reason;
+};
+// `job` will start where `victims` are being stopped; their room is earmarked.
+struct Preempted {
+  JobId job;
+  std::vector<JobId> victims;
+};
+struct NodeDrained {
+  NodeId node;
+  Reason reason;
+};
+
+using Decision = std::variant<LaunchTask, StopTask, JobChanged, Preempted, NodeDrained>;
+
+// One turn's outcome.
+struct Decisions {
+  std::uint64_t turn = 0;
+  std::vector<Decision> list;
+  // Records that differ from what is stored; sorted, each once.
+  std::vector<JobId> changed_jobs;
+  std::vector<NodeId> changed_nodes;
+};
+
+// A canonical byte form, appended to `out`: equal decisions give equal bytes
+// on every machine. The decision hash is SHA-256 over these.
+void append_canonical(const Decision& decision, std::string& out);
+
+}  // namespace gridfold

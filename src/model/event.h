@@ -1,0 +1,91 @@
+// What happened: the engine's only input besides the time. Events are facts;
+// the same fact told twice, late, or of an older attempt has no effect.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/record.h"
+
+namespace gridfold {
+
+// --- from the backends ---
+
+// A node appeared, came back, or changed. Devices keep their order.
+struct NodeJoined {
+  NodeSpec spec;
+};
+// A node is out of reach. Fenced: it is certain that nothing runs there any
+// more (powered off, rebooted, or past the deadline that the node itself
+// enforces). Unfenced: tasks may still run; their allocations stay.
+enum class Fencing : std::uint8_t { kFenced, kUnfenced };
+struct NodeLost {
+  std::string node;
+  Fencing fencing = Fencing::kUnfenced;
+};
+struct TaskStarted {
+  TaskId task;
+  std::uint32_t attempt = 0;
+};
+// The task's first process has ended; its tree may still be there.
+struct TaskExited {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  ExitStatus status;
+};
+// Nothing of the attempt is left on the node, except what `dirty_devices`
+// names (bit i: device i of the node could not be cleared and is quarantined).
+struct TaskCleaned {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  std::uint64_t dirty_devices = 0;
+};
+// The backend could not start the attempt; nothing of it is left. A fault of
+// the node counts against the node (and drains it when repeated), a fault of
+// the job (no such program) fails the task.
+enum class LaunchFault : std::uint8_t { kNode, kJob };
+struct LaunchFailed {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  std::string message;
+  LaunchFault fault = LaunchFault::kNode;
+};
+
+// --- from users and operators ---
+
+// The edge's parent has already ended, and this way.
+struct JobSubmitted {
+  JobId id;
+  std::string uid;
+  std::shared_ptr<const JobSpec> spec;
+  std::vector<DependencyRecord> waits_for;  // parents that have not ended yet
+  bool held = false;
+};
+struct JobCancelRequested { JobId job; std::string by; };
+struct JobHoldRequested { JobId job; std::string by; };
+struct JobReleaseRequested { JobId job; std::string by; };
+struct JobRequeueRequested { JobId job; std::string by; };
+struct NodeDrainRequested { std::string node; bool drained = true; std::string by; };
+struct QueueConfigured { QueueSpec spec; };
+struct QueueRemoved { std::string name; };
+
+// --- from the store, by way of the control loop ---
+
+// A record as it was stored, at start-up. Nodes before jobs.
+struct NodeRestored { NodeRecord record; };
+struct JobRestored { JobRecord record; };
+// The turn's decisions are durable.
+struct TurnCommitted { std::uint64_t turn = 0; };
+// The turn was not stored: it and all later turns are undone, in order. The
+// loop tells the facts of those turns again.
+struct TurnRejected { std::uint64_t turn = 0; };
+
+using Event =
+    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
+                 NodeRestored, JobRestored, TurnCommitted, TurnRejected>;
+
+}  // namespace gridfold

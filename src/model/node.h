@@ -1,0 +1,52 @@
+// What the grid offers: nodes, their devices, and the queues that share them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace gridfold {
+
+// Emulated devices exist only in our books; wherever they are shown they are
+// marked as such.
+enum class DeviceOrigin : std::uint8_t { kReal, kEmulated };
+
+struct DeviceSpec {
+  std::string device_class;  // "gpu"
+  std::string model;         // "H100-SXM5-80GB"
+  Known<Bytes> memory;       // unknown memory cannot be asked for
+  std::string uid;           // the vendor's id, or empty
+  DeviceOrigin origin = DeviceOrigin::kReal;
+  std::int32_t numa = -1;    // NUMA node, -1 unknown
+  friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
+};
+
+// At most 64 devices a node: a placement is a 64-bit mask of them.
+inline constexpr std::size_t kMaxDevicesPerNode = 64;
+
+struct NodeSpec {
+  std::string name;
+  MilliCores cpu;
+  Bytes memory;
+  std::vector<DeviceSpec> devices;
+  // Path of domains from the widest to the node's own: {"zone-a", "rack-3"}.
+  std::vector<std::string> domains;
+  std::map<std::string, std::string> labels;
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
+};
+
+// Limits hold for a queue and everything beneath it; "a/b" lies beneath "a".
+struct QueueSpec {
+  std::string name = "default";
+  std::int32_t priority = 0;                   // higher first, before job priority
+  Limit<MilliCores> cpu;
+  Limit<Bytes> memory;
+  std::map<std::string, std::int64_t> devices; // class -> thousandths of a device; absent: unlimited
+  bool open = true;                            // takes new jobs
+  friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
+};
+
+}  // namespace gridfold

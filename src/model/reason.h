@@ -1,0 +1,72 @@
+// Why something is so: a stable code with numbers, never prose. Texts in
+// English and Chinese are made where people read them (apps, web) from the
+// same codes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace gridfold {
+
+enum class ReasonCode : std::uint8_t {
+  // Never, on this grid as it is.
+  kExceedsCluster,          // {resource, need, capacity}: even empty, the nodes are too few
+  kNoMatchingNode,          // {constraint, need, largest}: no node could ever hold one task
+  kExceedsQuotaMax,         // {queue, resource, need, limit}
+  kQueueClosed,             // {queue}
+  // Waiting.
+  kInsufficientFree,        // {resource, need, free, largest_block}
+  kQuotaInUse,              // {queue, resource, limit, used, need, short}
+  kGangIncomplete,          // {have, need}: so many tasks of the gang would fit now
+  kBehindInQueue,           // {position}
+  kDependencyPending,       // {job}
+  kHeld,                    // {by}
+  kNodeDraining,            // {node}
+  kPreemptionPending,       // {victims}
+  kBackoffAfterFailure,     // {until_ns, attempt}
+  kReservedFor,             // {job}: the free room is earmarked
+  kNotYetConsidered,        // the next cycle will
+  // Ends, stops and refusals.
+  kCompleted,
+  kTaskFailed,              // {task, exit_code | signal}
+  kLaunchFailed,            // {task, message}
+  kNodeLost,                // {node}
+  kOutOfMemory,             // {task}
+  kTimeLimit,               // {limit_ns}
+  kCancelledBy,             // {by}
+  kPreempted,               // {by}
+  kRequeued,                // {by}
+  kDependencyNeverMet,      // {job, condition}
+  kLaunchFailures,          // {count, window_ns}: a node was drained for it
+  kDrainedBy,               // {by}
+  kDeviceDirty,             // {device}
+};
+// "ExceedsCluster", …: the API's word.
+std::string_view to_string(ReasonCode code);
+// True for the codes that no waiting will change.
+bool is_never(ReasonCode code);
+
+struct Reason {
+  using Param = std::pair<std::string, std::variant<std::int64_t, std::string>>;
+
+  ReasonCode code = ReasonCode::kNotYetConsidered;
+  std::vector<Param> params;
+
+  Reason() = default;
+  explicit Reason(ReasonCode c) : code(c) {}
+  Reason(ReasonCode c, std::vector<Param> p) : code(c), params(std::move(p)) {}
+  friend bool operator==(const Reason&, const Reason&) = default;
+
+  // The parameter's number, or `fallback` when there is none of this name.
+  std::int64_t number(std::string_view name, std::int64_t fallback = -1) const;
+  std::string_view text(std::string_view name) const;
+};
+
+// {"code": "InsufficientFree", "params": {"resource": "gpu", "need": 8}}
+std::string to_json(const Reason& reason);
+
+}  // namespace gridfold

@@ -1,0 +1,121 @@
+// What the scheduler knows of jobs, tasks and nodes: the truth that is stored.
+// Everything else in the engine (free room, queue usage, parked groups,
+// timers) is derived from these records and can be rebuilt from them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/job.h"
+#include "model/node.h"
+#include "model/reason.h"
+
+namespace gridfold {
+
+enum class JobState : std::uint8_t {
+  kPending, kStarting, kRunning, kStopping, kSucceeded, kFailed, kCancelled,
+};
+std::string_view to_string(JobState state);
+constexpr bool is_terminal(JobState s) { return s >= JobState::kSucceeded; }
+
+// A task's phase and, with it, its allocation's state:
+//   FREE -> HELD -> RUNNING -> CLEANING -> FREE
+// Only the backend's word that nothing is left frees an allocation.
+enum class TaskPhase : std::uint8_t {
+  kIdle,      // holds nothing
+  kHeld,      // holds its allocation; the launch is ordered or about to be
+  kRunning,   // the backend said it runs
+  kStopping,  // still runs; its stop is ordered
+  kCleaning,  // the process has ended; the backend still clears up
+  kBackoff,   // clean, keeps its allocation, waits to be restarted in place
+  kDone,      // ended for good; holds nothing
+};
+std::string_view to_string(TaskPhase phase);
+constexpr bool holds_allocation(TaskPhase p) {
+  return p == TaskPhase::kHeld || p == TaskPhase::kRunning || p == TaskPhase::kStopping ||
+         p == TaskPhase::kCleaning || p == TaskPhase::kBackoff;
+}
+
+// How a process ended. Exactly one of the two is meaningful: `signal` when it
+// is not 0, else `code`.
+struct ExitStatus {
+  std::int32_t code = 0;
+  std::int32_t signal = 0;
+  bool out_of_memory = false;
+  bool lost = false;  // nobody saw it end (node lost, shim lost)
+  bool ok() const { return code == 0 && signal == 0 && !lost && !out_of_memory; }
+  friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
+};
+
+// What a task holds of its node. Bit i of `devices` is the node's device i; of
+// each, `share` and `device_memory` are held.
+struct Allocation {
+  NodeId node = NodeId::none();
+  std::uint64_t devices = 0;
+  friend bool operator==(const Allocation&, const Allocation&) = default;
+};
+
+struct TaskRecord {
+  TaskPhase phase = TaskPhase::kIdle;
+  // Counts every launch of this task, from 1: the fencing epoch. A report or
+  // an order of another attempt has no effect.
+  std::uint32_t attempt = 0;
+  std::int32_t retries = 0;      // restarts in place since the job last started
+  Allocation allocation;         // meaningful while holds_allocation(phase)
+  std::optional<ExitStatus> exit;  // of the last attempt that ended
+  Instant not_before = Instant::never();  // kBackoff: when to restart
+  Instant started_at = Instant::never();  // of the current attempt
+  // Claimed room: where this task will start once its victims have left.
+  Allocation claim;
+  friend bool operator==(const TaskRecord&, const TaskRecord&) = default;
+};
+
+// Why a running job is being stopped, and so what becomes of it then.
+enum class StopCause : std::uint8_t {
+  kNone, kCancel, kPreempt, kRequeue, kTimeLimit, kTaskFailed, kNodeLost,
+};
+std::string_view to_string(StopCause cause);
+
+// A dependency as the engine sees it: the parent by number, and its outcome
+// once that is known.
+struct DependencyRecord {
+  JobId parent;
+  DependencyCondition condition = DependencyCondition::kOk;
+  friend bool operator==(const DependencyRecord&, const DependencyRecord&) = default;
+};
+
+struct JobRecord {
+  JobId id;
+  std::string uid;  // UUIDv7, the public id
+  std::shared_ptr<const JobSpec> spec;  // shared by the record's copies: immutable
+  JobState state = JobState::kPending;
+  StopCause stopping = StopCause::kNone;
+  bool held = false;
+  Instant submitted_at{};
+  Instant started_at = Instant::never();  // first task of the current run
+  Instant ended_at = Instant::never();
+  Duration waited{};           // pending time over all runs, up to the last start
+  Instant pending_since{};
+  std::int32_t evictions = 0;
+  std::int32_t runs = 0;       // times the job was started
+  std::optional<Reason> reason;  // why it is in this state, where there is more to say
+  std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
+  std::vector<TaskRecord> tasks;
+};
+
+// A node as stored: its spec is the backend's word, the rest is ours.
+struct NodeRecord {
+  NodeId id = NodeId::none();
+  NodeSpec spec;
+  bool up = false;
+  bool drained = false;
+  std::optional<Reason> reason;      // why drained or down
+  std::uint64_t dirty_devices = 0;   // quarantined: clean-up failed
+};
+
+}  // namespace gridfold

@@ -202,7 +202,7 @@ def clean(options):
 def main():
     parser = argparse.ArgumentParser(description="resumable cleaning of noisy digits")
     parser.add_argument("--output", required=True, help="directory of the shards, one run's alone")
-    parser.add_argument("--items", type=int, default=16000)
+    parser.add_argument("--items", type=int, default=10000)
     parser.add_argument("--shard-items", type=int, default=1000, help="records a shard")
     parser.add_argument("--seed", type=int, default=0, help="of the noise; give each filler its own")
     options = parser.parse_args()

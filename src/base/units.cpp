@@ -126,10 +126,10 @@ struct Step {
 };
 
 // In the first of `steps` that divides the value; the last one has unit 1.
-std::string in_largest(std::int64_t value, std::span<const Step> steps) {
+std::string in_largest(std::int64_t value, std::string_view zero, std::span<const Step> steps) {
+  if (value == 0) return std::string(zero);
   for (const auto& step : steps)
-    if (value != 0 && value % step.unit == 0)
-      return std::to_string(value / step.unit) + std::string(step.suffix);
+    if (value % step.unit == 0) return std::to_string(value / step.unit) + std::string(step.suffix);
   return std::to_string(value) + std::string(steps.back().suffix);
 }
 
@@ -164,7 +164,7 @@ Result<std::int64_t> parse_count(std::string_view text) {
 
 std::string to_text(MilliCores value) {
   static constexpr Step kSteps[] = {{1000, ""}, {1, "m"}};
-  return in_largest(value.value, kSteps);
+  return in_largest(value.value, "0", kSteps);
 }
 
 std::string to_text(Bytes value) {
@@ -175,7 +175,7 @@ std::string to_text(Bytes value) {
                                     {1ll << 20, "Mi"},
                                     {1ll << 10, "Ki"},
                                     {1, ""}};
-  return in_largest(value.value, kSteps);
+  return in_largest(value.value, "0", kSteps);
 }
 
 std::string to_text(BitsPerSecond value) {
@@ -183,12 +183,12 @@ std::string to_text(BitsPerSecond value) {
       {static_cast<std::int64_t>(kPeta), "Pbps"}, {static_cast<std::int64_t>(kTera), "Tbps"},
       {static_cast<std::int64_t>(kGiga), "Gbps"}, {static_cast<std::int64_t>(kMega), "Mbps"},
       {static_cast<std::int64_t>(kKilo), "kbps"}, {1, "bps"}};
-  return in_largest(value.value, kSteps);
+  return in_largest(value.value, "0bps", kSteps);
 }
 
 std::string to_text(MilliWatts value) {
   static constexpr Step kSteps[] = {{1000, "W"}, {1, "mW"}};
-  return in_largest(value.value, kSteps);
+  return in_largest(value.value, "0W", kSteps);
 }
 
 std::string to_text(DeviceShare value) {

@@ -39,6 +39,7 @@ CrashDisk::Counts CrashDisk::counts() const {
 void CrashDisk::crash_at(CrashPlan plan) {
   const std::lock_guard guard(mutex_);
   plan_ = plan;
+  counts_ = {};
 }
 
 bool CrashDisk::crashed() const {
@@ -67,17 +68,17 @@ void CrashDisk::set_capacity(std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   capacity_ = bytes;
 }
-void CrashDisk::fail_writes(std::uint64_t count) {
+void CrashDisk::fail_writes(std::uint64_t passing, std::uint64_t count) {
   const std::lock_guard guard(mutex_);
-  failing_writes_ = count;
+  failing_writes_ = {passing, count};
 }
-void CrashDisk::fail_syncs(std::uint64_t count) {
+void CrashDisk::fail_syncs(std::uint64_t passing, std::uint64_t count) {
   const std::lock_guard guard(mutex_);
-  failing_syncs_ = count;
+  failing_syncs_ = {passing, count};
 }
-void CrashDisk::fail_reads(std::uint64_t count) {
+void CrashDisk::fail_reads(std::uint64_t passing, std::uint64_t count) {
   const std::lock_guard guard(mutex_);
-  failing_reads_ = count;
+  failing_reads_ = {passing, count};
 }
 void CrashDisk::flip_bits_on_read(std::uint64_t one_in, std::uint64_t seed) {
   const std::lock_guard guard(mutex_);
@@ -92,6 +93,11 @@ std::string& CrashDisk::content(const std::string& path) {
   return file->content;
 }
 
+std::uint64_t CrashDisk::used_bytes() const {
+  const std::lock_guard guard(mutex_);
+  return used();
+}
+
 bool CrashDisk::exists(const std::string& path) const {
   const std::lock_guard guard(mutex_);
   return files_.contains(path);
@@ -100,6 +106,7 @@ bool CrashDisk::exists(const std::string& path) const {
 void CrashDisk::remove(const std::string& path) {
   const std::lock_guard guard(mutex_);
   files_.erase(path);
+  undeletable_.erase(path);
 }
 
 std::uint64_t CrashDisk::used() const {
@@ -247,10 +254,7 @@ struct CrashVfs {
     const std::lock_guard guard(from.disk->mutex_);
     CrashDisk& on = *from.disk;
     if (on.crashed_) return SQLITE_IOERR_READ;
-    if (on.failing_reads_ > 0) {
-      --on.failing_reads_;
-      return SQLITE_IOERR_READ;
-    }
+    if (on.failing_reads_.strikes()) return SQLITE_IOERR_READ;
     const std::string& content = (*from.file)->content;
     const auto offset = static_cast<std::uint64_t>(at);
     const auto wanted = static_cast<std::uint64_t>(amount);
@@ -274,10 +278,7 @@ struct CrashVfs {
     const auto offset = static_cast<std::uint64_t>(at);
     bool crash_after = false;
     if (on.count(on.counts_.writes, &node, offset, bytes, crash_after)) return SQLITE_IOERR_WRITE;
-    if (on.failing_writes_ > 0) {
-      --on.failing_writes_;
-      return SQLITE_IOERR_WRITE;
-    }
+    if (on.failing_writes_.strikes()) return SQLITE_IOERR_WRITE;
     const std::uint64_t end = offset + bytes.size();
     const std::uint64_t growth = end > node.content.size() ? end - node.content.size() : 0;
     const bool full = on.capacity_ > 0 && growth > 0 && on.used() + growth > on.capacity_;
@@ -309,10 +310,7 @@ struct CrashVfs {
     bool crash_after = false;
     if (of.disk->count(of.disk->counts_.syncs, nullptr, 0, {}, crash_after))
       return SQLITE_IOERR_FSYNC;
-    if (of.disk->failing_syncs_ > 0) {
-      --of.disk->failing_syncs_;
-      return SQLITE_IOERR_FSYNC;
-    }
+    if (of.disk->failing_syncs_.strikes()) return SQLITE_IOERR_FSYNC;
     of.disk->sync(*of.path, **of.file);
     of.disk->crash_if(crash_after);
     return crash_after ? SQLITE_IOERR_FSYNC : SQLITE_OK;
@@ -416,10 +414,13 @@ struct CrashVfs {
     return crash_after ? SQLITE_IOERR_DELETE : SQLITE_OK;
   }
 
-  static int access(sqlite3_vfs* vfs, const char* name, int, int* found) {
+  static int access(sqlite3_vfs* vfs, const char* name, int flags, int* found) {
     CrashDisk& on = disk(vfs);
     const std::lock_guard guard(on.mutex_);
-    *found = on.files_.contains(name) ? 1 : 0;
+    const auto at = on.files_.find(name);
+    // As SQLite's own: for this flag an empty file does not exist.
+    *found =
+        at != on.files_.end() && (flags != SQLITE_ACCESS_EXISTS || !at->second->content.empty());
     return on.crashed_ ? SQLITE_IOERR_ACCESS : SQLITE_OK;
   }
 

@@ -62,6 +62,7 @@ class CrashDisk {
   };
   Counts counts() const;
 
+  // Also starts the count anew.
   void crash_at(CrashPlan plan);
   bool crashed() const;
   // Puts the surviving state in place. All connections must be closed.
@@ -69,13 +70,16 @@ class CrashDisk {
 
   // Faults that pass; 0 ends them.
   void set_capacity(std::uint64_t bytes);  // beyond it: SQLITE_FULL; 0: no bound
-  void fail_writes(std::uint64_t count);   // the next ones: EIO
-  void fail_syncs(std::uint64_t count);    // the next ones: fsync fails
-  void fail_reads(std::uint64_t count);    // the next ones: EIO
+  // After `passing` more of its kind, the next `count` fail: with EIO, or as a
+  // sync that does not say what of the file reached the disk.
+  void fail_writes(std::uint64_t passing, std::uint64_t count);
+  void fail_syncs(std::uint64_t passing, std::uint64_t count);
+  void fail_reads(std::uint64_t passing, std::uint64_t count);
   void flip_bits_on_read(std::uint64_t one_in, std::uint64_t seed);  // one bit in a read
 
   // A file as the program sees it, for damage by hand. Creates it when absent.
   std::string& content(const std::string& path);
+  std::uint64_t used_bytes() const;
   bool exists(const std::string& path) const;
   void remove(const std::string& path);
 
@@ -87,6 +91,15 @@ class CrashDisk {
     bool truncates = false;
     std::uint64_t offset = 0;  // or the new size
     std::string bytes;
+  };
+  struct Fault {
+    std::uint64_t passing = 0, count = 0;
+    // Whether this operation fails.
+    bool strikes() {
+      if (count == 0) return false;
+      if (passing > 0) return --passing, false;
+      return --count, true;
+    }
   };
   struct Lock {  // one handle's, of SQLite's five levels
     int level = SQLITE_LOCK_NONE;
@@ -127,7 +140,7 @@ class CrashDisk {
   CrashPlan plan_;
   bool crashed_ = false;
   std::uint64_t capacity_ = 0;
-  std::uint64_t failing_writes_ = 0, failing_syncs_ = 0, failing_reads_ = 0;
+  Fault failing_writes_, failing_syncs_, failing_reads_;
   std::uint64_t flip_one_in_ = 0;
   RandomStream flips_{0, "flips"};
 };

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kUnfinishedSuffix = "-new";
 constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr std::size_t kHeaderSize = 100;
+constexpr std::size_t kPageSizeOffset = 16;
 constexpr std::size_t kApplicationIdOffset = 68;
 
 using Header = std::array<unsigned char, kHeaderSize>;
@@ -56,21 +57,33 @@ Error file_error(int code, const std::string& path, std::string_view doing) {
 }
 
 bool exists(sqlite3_vfs* vfs, const std::string& path) {
+  // SQLITE_ACCESS_EXISTS alone takes an empty file for none.
   int found = 0;
   vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_EXISTS, &found);
+  if (found == 0) vfs->xAccess(vfs, path.c_str(), SQLITE_ACCESS_READWRITE, &found);
   return found != 0;
 }
 
-std::uint32_t big_endian(const Header& header, std::size_t offset) {
+std::uint32_t big_endian(const Header& header, std::size_t offset, std::size_t size) {
   std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | header[offset + i];
+  for (std::size_t i = 0; i < size; ++i) value = value << 8 | header[offset + i];
   return value;
+}
+
+// SQLite takes what is missing of the last page for zeros.
+Result<void> check_whole_pages(const Header& header, sqlite3_int64 size, const std::string& path) {
+  const std::uint32_t stored = big_endian(header, kPageSizeOffset, 2);
+  const std::uint32_t page_size = stored == 1 ? 65536 : stored;
+  if (page_size == 0 || size % page_size != 0)
+    return damaged(path, "the file is cut off: " + std::to_string(size) +
+                             " bytes are not whole pages of " + std::to_string(page_size));
+  return {};
 }
 
 Result<void> check_header(const Header& header, const std::string& path) {
   if (std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0)
     return damaged(path, "the file does not begin like an SQLite database");
-  const std::uint32_t id = big_endian(header, kApplicationIdOffset);
+  const std::uint32_t id = big_endian(header, kApplicationIdOffset, 4);
   if (id == kApplicationId) return {};
   char text[16];
   std::snprintf(text, sizeof text, "0x%08x", id);
@@ -94,7 +107,10 @@ Result<void> check_complete(sqlite3_vfs* vfs, const std::string& path) {
   if (const int code = opened.file()->pMethods->xRead(opened.file(), header.data(), kHeaderSize, 0);
       code != SQLITE_OK)
     return file_error(code, path, "read");
-  return check_header(header, path);
+  if (auto ours = check_header(header, path); !ours) return ours;
+  // With a log, a crash may have left the last page half written; the log has it.
+  if (!exists(vfs, path + "-wal")) return check_whole_pages(header, size, path);
+  return {};
 }
 
 std::string marker_of(const std::string& path) { return path + std::string(kUnfinishedSuffix); }

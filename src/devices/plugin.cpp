@@ -55,8 +55,8 @@ Result<gridfold_device_plugin> load_table(const std::string& path) {
     const char* why = dlerror();
     return invalid("device plug-in " + path + " does not load: " + (why ? why : "no reason"));
   }
-  const auto entry = reinterpret_cast<gridfold_device_plugin_entry>(
-      dlsym(object, GRIDFOLD_DEVICE_PLUGIN_SYMBOL));
+  const auto entry =
+      reinterpret_cast<gridfold_device_plugin_entry>(dlsym(object, GRIDFOLD_DEVICE_PLUGIN_SYMBOL));
   if (entry == nullptr) {
     return invalid(path + " is not a device plug-in: it has no symbol " +
                    GRIDFOLD_DEVICE_PLUGIN_SYMBOL);
@@ -153,32 +153,36 @@ DevicePlugin::~DevicePlugin() {
   // While a call is out, what it works on is not ours to look at.
   if (!thread_.answering() || loaded_->state == nullptr) return;
   // One that does not close in time is left behind, like any call that hangs.
-  (void)thread_.call<bool>(name_ + ": close", options_.call_deadline, [loaded = loaded_]() -> Result<bool> {
-    loaded->table.close(loaded->state);
-    return true;
-  });
+  (void)thread_.call<bool>(name_ + ": close", options_.call_deadline,
+                           [loaded = loaded_]() -> Result<bool> {
+                             loaded->table.close(loaded->state);
+                             return true;
+                           });
 }
 
 Result<void> DevicePlugin::open() {
   // Loading runs the object's constructors, so it is a foreign call as well.
-  const auto opened = thread_.call<bool>(
-      options_.path + ": open", options_.call_deadline,
-      [loaded = loaded_, options = options_]() -> Result<bool> {
-        const auto table = load_table(options.path);
-        if (!table) return table.error();
-        AnswerCheck check;
-        loaded->name = check.required_text(table->name, "name");
-        loaded->version = check.required_text(table->version, "version");
-        if (!check.breach().empty()) return breach_error(options.path, "load", check.breach());
-        gridfold_device_error why{};
-        void* state = nullptr;
-        const auto status = table->open(options.config.c_str(), &state, &why);
-        if (status != GRIDFOLD_OK) return status_error(status, loaded->name, "open", why);
-        if (state == nullptr) return breach_error(loaded->name, "open", "it gave no state");
-        loaded->table = *table;
-        loaded->state = state;
-        return true;
-      });
+  const auto opened =
+      thread_.call<bool>(options_.path + ": open", options_.call_deadline,
+                         [loaded = loaded_, options = options_]() -> Result<bool> {
+                           const auto table = load_table(options.path);
+                           if (!table) return table.error();
+                           AnswerCheck check;
+                           loaded->name = check.required_text(table->name, "name");
+                           loaded->version = check.required_text(table->version, "version");
+                           if (!check.breach().empty())
+                             return breach_error(options.path, "load", check.breach());
+                           gridfold_device_error why{};
+                           void* state = nullptr;
+                           const auto status = table->open(options.config.c_str(), &state, &why);
+                           if (status != GRIDFOLD_OK)
+                             return status_error(status, loaded->name, "open", why);
+                           if (state == nullptr)
+                             return breach_error(loaded->name, "open", "it gave no state");
+                           loaded->table = *table;
+                           loaded->state = state;
+                           return true;
+                         });
   if (!opened) return opened.error();
   name_ = loaded_->name;
   version_ = loaded_->version;
@@ -204,12 +208,12 @@ Result<Known<T>> DevicePlugin::ask(const char* what, Call call) {
 
 Result<std::vector<DeviceReport>> DevicePlugin::devices() {
   auto answer = require(
-      ask<std::vector<DeviceReport>>(
-          "devices",
-          [](const auto& table, void* state, void* context, auto* why) {
-            return table.devices(state, append<DeviceReport, gridfold_device, to_report>, context,
-                                 why);
-          }),
+      ask<std::vector<DeviceReport>>("devices",
+                                     [](const auto& table, void* state, void* context, auto* why) {
+                                       return table.devices(
+                                           state, append<DeviceReport, gridfold_device, to_report>,
+                                           context, why);
+                                     }),
       name_, "devices");
   if (!answer) return answer;
   if (auto unique = check_unique(*answer, name_); !unique) return unique.error();
@@ -264,16 +268,15 @@ Result<Known<std::vector<DeviceProcess>>> DevicePlugin::processes(const std::str
 
 Result<std::map<std::string, std::string>> DevicePlugin::environment(
     const std::vector<std::string>& uids) {
-  return require(
-      ask<Variables>("environment",
-                     [uids](const auto& table, void* state, void* context, auto* why) {
-                       std::vector<const char*> texts;
-                       for (const auto& uid : uids) texts.push_back(uid.c_str());
-                       return table.environment(state, texts.data(),
-                                                static_cast<std::uint32_t>(texts.size()),
-                                                put_variable, context, why);
-                     }),
-      name_, "environment");
+  return require(ask<Variables>("environment",
+                                [uids](const auto& table, void* state, void* context, auto* why) {
+                                  std::vector<const char*> texts;
+                                  for (const auto& uid : uids) texts.push_back(uid.c_str());
+                                  return table.environment(state, texts.data(),
+                                                           static_cast<std::uint32_t>(texts.size()),
+                                                           put_variable, context, why);
+                                }),
+                 name_, "environment");
 }
 
 }  // namespace gridfold

@@ -31,7 +31,8 @@ PluginHost::PluginHost(const std::vector<PluginOptions>& plugins) {
     if (ready) {
       plugins_.push_back(std::move(loaded));
     } else {
-      load_troubles_.push_back({options.path, kind_of(*loaded.plugin, ready.error()), ready.error()});
+      load_troubles_.push_back(
+          {options.path, kind_of(*loaded.plugin, ready.error()), ready.error()});
     }
   }
 }
@@ -61,8 +62,7 @@ PluginHost::Inventory PluginHost::discover() {
       merge(std::move(*found), name, inventory);
       continue;
     }
-    inventory.troubles.push_back(
-        {name, kind_of(*loaded.plugin, found.error()), found.error()});
+    inventory.troubles.push_back({name, kind_of(*loaded.plugin, found.error()), found.error()});
     for (auto& device : known_) {
       if (device.plugin != name) continue;
       device.health = DeviceHealth::kUnknown;

@@ -5,7 +5,7 @@
  *
  * A plug-in exports one function:
  *
- *     const struct gridfold_device_plugin *gridfold_device_plugin(uint32_t host_abi);
+ *     const struct gridfold_device_plugin *gridfold_device_plugin_get(uint32_t host_abi);
  *
  * It returns a table that stays valid as long as the object is loaded, or NULL
  * when it cannot serve a host of that ABI number.
@@ -80,26 +80,26 @@ enum {
  * still known of it. */
 struct gridfold_device {
   uint32_t size;
-  int32_t health;       /* GRIDFOLD_HEALTH_ */
-  const char *reason;   /* why not OK; NULL: none */
-  const char *uid;      /* never NULL or empty; unique within the plug-in; names the same
-                           device after a restart, as far as the hardware can tell */
-  const char *device_class; /* "gpu", "npu", ...: what jobs ask for */
-  const char *model;        /* as the vendor prints it; NULL: unknown */
-  const char *pci_bus_id;   /* "00000000:3b:00.0"; NULL: unknown or not on PCI */
+  int32_t health;           /* GRIDFOLD_HEALTH_ */
+  const char* reason;       /* why not OK; NULL: none */
+  const char* uid;          /* never NULL or empty; unique within the plug-in; names the same
+                               device after a restart, as far as the hardware can tell */
+  const char* device_class; /* "gpu", "npu", ...: what jobs ask for */
+  const char* model;        /* as the vendor prints it; NULL: unknown */
+  const char* pci_bus_id;   /* "00000000:3b:00.0"; NULL: unknown or not on PCI */
   struct gridfold_device_number memory_bytes; /* total */
   struct gridfold_device_number numa_node;
   int32_t emulated;    /* 1: not real hardware; shown as such wherever it is shown */
   int32_t partitioned; /* 1: split into partitions and so not usable as a whole */
 };
-typedef void (*gridfold_device_sink)(void *context, const struct gridfold_device *device);
+typedef void (*gridfold_device_sink)(void* context, const struct gridfold_device* device);
 
 struct gridfold_device_health {
   uint32_t size;
   int32_t health;
-  const char *reason; /* NULL: none */
+  const char* reason; /* NULL: none */
 };
-typedef void (*gridfold_health_sink)(void *context, const struct gridfold_device_health *health);
+typedef void (*gridfold_health_sink)(void* context, const struct gridfold_device_health* health);
 
 struct gridfold_device_telemetry {
   uint32_t size;
@@ -109,8 +109,8 @@ struct gridfold_device_telemetry {
   struct gridfold_device_number power_milliwatts;
   struct gridfold_device_number temperature_millicelsius;
 };
-typedef void (*gridfold_telemetry_sink)(void *context,
-                                        const struct gridfold_device_telemetry *telemetry);
+typedef void (*gridfold_telemetry_sink)(void* context,
+                                        const struct gridfold_device_telemetry* telemetry);
 
 enum {
   GRIDFOLD_LINK_VENDOR = 1, /* NVLink, xGMI, HCCS, ...: between devices */
@@ -120,20 +120,20 @@ enum {
 struct gridfold_device_link {
   uint32_t size;
   int32_t kind;         /* GRIDFOLD_LINK_ */
-  const char *peer_uid; /* a device of this plug-in; NULL: a switch or the host */
+  const char* peer_uid; /* a device of this plug-in; NULL: a switch or the host */
   int32_t count;        /* such links side by side, at least 1 */
   int32_t reserved;
   struct gridfold_device_number bits_per_second; /* of all of them together, each way */
 };
-typedef void (*gridfold_link_sink)(void *context, const struct gridfold_device_link *link);
+typedef void (*gridfold_link_sink)(void* context, const struct gridfold_device_link* link);
 
 /* A way in which the device can be split. */
 struct gridfold_partition_profile {
   uint32_t size;
   uint32_t slices;  /* of the device's compute that one such partition takes */
-  const char *name; /* "1g.10gb" */
+  const char* name; /* "1g.10gb" */
   struct gridfold_device_number memory_bytes;
-  const uint32_t *starts; /* slots at which such a partition may begin */
+  const uint32_t* starts; /* slots at which such a partition may begin */
   uint32_t start_count;
   uint32_t reserved;
 };
@@ -141,14 +141,14 @@ struct gridfold_partition_profile {
 struct gridfold_partition {
   uint32_t size;
   uint32_t start;      /* slot; meaningful when start_known */
-  const char *uid;     /* what `environment` takes for this partition */
-  const char *profile; /* name of its profile */
+  const char* uid;     /* what `environment` takes for this partition */
+  const char* profile; /* name of its profile */
   int32_t start_known;
   int32_t reserved;
 };
-typedef void (*gridfold_profile_sink)(void *context,
-                                      const struct gridfold_partition_profile *profile);
-typedef void (*gridfold_partition_sink)(void *context, const struct gridfold_partition *partition);
+typedef void (*gridfold_profile_sink)(void* context,
+                                      const struct gridfold_partition_profile* profile);
+typedef void (*gridfold_partition_sink)(void* context, const struct gridfold_partition* partition);
 
 /* A process that holds a context or memory on the device. */
 struct gridfold_device_process {
@@ -157,57 +157,56 @@ struct gridfold_device_process {
   int64_t pid; /* as the host's own pid namespace counts, when the driver can tell */
   struct gridfold_device_number memory_bytes;
 };
-typedef void (*gridfold_process_sink)(void *context,
-                                      const struct gridfold_device_process *process);
+typedef void (*gridfold_process_sink)(void* context, const struct gridfold_device_process* process);
 
-typedef void (*gridfold_variable_sink)(void *context, const char *name, const char *value);
+typedef void (*gridfold_variable_sink)(void* context, const char* name, const char* value);
 
 /* The plug-in. All functions are set; one that cannot serve returns
  * GRIDFOLD_UNSUPPORTED. `state` is what `open` gave. */
 struct gridfold_device_plugin {
   uint32_t size;
   uint32_t abi;        /* GRIDFOLD_DEVICE_ABI it was built with */
-  const char *name;    /* "nvml" */
-  const char *version; /* of the plug-in */
+  const char* name;    /* "nvml" */
+  const char* version; /* of the plug-in */
 
   /* `config`: the operator's text, never NULL, often empty. A plug-in that does
    * not understand it returns GRIDFOLD_INVALID. Called once, before all else. */
-  int32_t (*open)(const char *config, void **state, struct gridfold_device_error *error);
+  int32_t (*open)(const char* config, void** state, struct gridfold_device_error* error);
   /* Called at most once, last, only after `open` succeeded. */
-  void (*close)(void *state);
+  void (*close)(void* state);
 
   /* All devices, always in the same order while none is added or removed. One
    * device that fails does not fail the call. */
-  int32_t (*devices)(void *state, gridfold_device_sink sink, void *context,
-                     struct gridfold_device_error *error);
+  int32_t (*devices)(void* state, gridfold_device_sink sink, void* context,
+                     struct gridfold_device_error* error);
 
   /* The rest is about one device. GRIDFOLD_NOT_FOUND for a uid never told. The
    * sinks of health and telemetry are called once. */
-  int32_t (*health)(void *state, const char *uid, gridfold_health_sink sink, void *context,
-                    struct gridfold_device_error *error);
-  int32_t (*telemetry)(void *state, const char *uid, gridfold_telemetry_sink sink, void *context,
-                       struct gridfold_device_error *error);
-  int32_t (*links)(void *state, const char *uid, gridfold_link_sink sink, void *context,
-                   struct gridfold_device_error *error);
+  int32_t (*health)(void* state, const char* uid, gridfold_health_sink sink, void* context,
+                    struct gridfold_device_error* error);
+  int32_t (*telemetry)(void* state, const char* uid, gridfold_telemetry_sink sink, void* context,
+                       struct gridfold_device_error* error);
+  int32_t (*links)(void* state, const char* uid, gridfold_link_sink sink, void* context,
+                   struct gridfold_device_error* error);
   /* GRIDFOLD_OK without any profile: the device cannot be split. */
-  int32_t (*partitions)(void *state, const char *uid, gridfold_profile_sink profile_sink,
-                        gridfold_partition_sink partition_sink, void *context,
-                        struct gridfold_device_error *error);
+  int32_t (*partitions)(void* state, const char* uid, gridfold_profile_sink profile_sink,
+                        gridfold_partition_sink partition_sink, void* context,
+                        struct gridfold_device_error* error);
   /* GRIDFOLD_UNSUPPORTED rather than an empty list when nobody can tell: the
    * list decides whether a device is clean. */
-  int32_t (*processes)(void *state, const char *uid, gridfold_process_sink sink, void *context,
-                       struct gridfold_device_error *error);
+  int32_t (*processes)(void* state, const char* uid, gridfold_process_sink sink, void* context,
+                       struct gridfold_device_error* error);
 
   /* The variables by which a process gets exactly these devices (or
    * partitions), in this order: CUDA_VISIBLE_DEVICES, ... With count 0: those by
    * which it gets none. */
-  int32_t (*environment)(void *state, const char *const *uids, uint32_t count,
-                         gridfold_variable_sink sink, void *context,
-                         struct gridfold_device_error *error);
+  int32_t (*environment)(void* state, const char* const* uids, uint32_t count,
+                         gridfold_variable_sink sink, void* context,
+                         struct gridfold_device_error* error);
 };
 
-typedef const struct gridfold_device_plugin *(*gridfold_device_plugin_entry)(uint32_t host_abi);
-#define GRIDFOLD_DEVICE_PLUGIN_SYMBOL "gridfold_device_plugin"
+typedef const struct gridfold_device_plugin* (*gridfold_device_plugin_entry)(uint32_t host_abi);
+#define GRIDFOLD_DEVICE_PLUGIN_SYMBOL "gridfold_device_plugin_get"
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 
 #include "base/quote.h"
 
-#include "simulator/nearest_name.h"
+#include "simulator/nearest_hint.h"
 
 namespace gridfold {
 
@@ -43,8 +43,8 @@ bool CsvTable::next() {
   if (!line) return false;
   split(*line);
   if (fields_.size() == header_.size()) return true;
-  failure_ = invalid(file_ + ": " + std::to_string(fields_.size()) + " fields where the header has " +
-                     std::to_string(header_.size()));
+  failure_ = invalid(file_ + ": " + std::to_string(fields_.size()) +
+                     " fields where the header has " + std::to_string(header_.size()));
   failure_->position = {line_, 1};
   failure_->hint = "give one field a column; leave unknown ones empty";
   return false;

@@ -33,8 +33,8 @@ Result<std::string> unpack(gzFile file, const std::string& path) {
     }
     text.resize(before + static_cast<std::size_t>(got));
     if (text.size() > kMaxBytes) {
-      return Error{ErrorKind::kLimit, path + ": more than 1 GiB of text", {},
-                   "cut the trace into parts"};
+      return Error{
+          ErrorKind::kLimit, path + ": more than 1 GiB of text", {}, "cut the trace into parts"};
     }
     if (got == 0) break;
   }

@@ -65,8 +65,8 @@ struct ClusterCapacity {
   std::int64_t nodes = 0;
   std::int64_t millicores = 0;
   std::int64_t gpu_thousandths = 0;
-  std::int32_t largest_gpu_node = 0;       // GPUs
-  std::int64_t largest_cpu_node = 0;       // millicores
+  std::int32_t largest_gpu_node = 0;  // GPUs
+  std::int64_t largest_cpu_node = 0;  // millicores
 };
 ClusterCapacity capacity_of(const ClusterSpec& cluster);
 

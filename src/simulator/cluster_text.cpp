@@ -28,7 +28,7 @@ Result<std::map<std::string_view, std::string_view>> split(std::string_view text
     const std::size_t equals = part.find('=');
     const std::string_view key = part.substr(0, equals);
     if (equals == std::string_view::npos) {
-      return fault(key, quoted(part) + " has no '='", "write nodes=64,gpus=8");
+      return fault(key, quote(part) + " has no '='", "write nodes=64,gpus=8");
     }
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
       return fault(key, "there is no such key",
@@ -47,7 +47,7 @@ Result<std::int64_t> bounded_count(std::string_view key, std::string_view text, 
   const auto count = parse_count(text);
   if (count && *count >= least && *count <= most) return *count;
   return fault(key,
-               quoted(text) + " is not a number from " + std::to_string(least) + " to " +
+               quote(text) + " is not a number from " + std::to_string(least) + " to " +
                    std::to_string(most),
                "write " + std::string(key) + "=" + std::to_string(least == 0 ? 8 : 64));
 }

@@ -56,14 +56,14 @@ Result<std::int64_t> CsvTable::count(std::size_t column) const {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code == std::errc::result_out_of_range) {
-    return error(column, quoted(text) + " is too large", "at most 9223372036854775807");
+    return error(column, quote(text) + " is too large", "at most 9223372036854775807");
   }
   if (code != std::errc() || end != text.data() + text.size()) {
-    return error(column, quoted(text) + " is not a whole number",
+    return error(column, quote(text) + " is not a whole number",
                  "give a whole number, such as 1000");
   }
   if (value < 0) {
-    return error(column, quoted(text) + " is negative", "give a number from 0 on");
+    return error(column, quote(text) + " is negative", "give a number from 0 on");
   }
   return value;
 }

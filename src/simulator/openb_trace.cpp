@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxSeconds = 1'000'000'000;
 Result<std::int64_t> bounded(const CsvTable& table, std::size_t column, std::int64_t most) {
   Result<std::int64_t> value = table.count(column);
   if (value && *value > most) {
-    return table.error(column, quoted(table.field(column)) + " is too large",
+    return table.error(column, quote(table.field(column)) + " is too large",
                        "at most " + std::to_string(most));
   }
   return value;

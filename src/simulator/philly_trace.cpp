@@ -23,7 +23,7 @@ Result<Instant> read_timestamp(const CsvTable& table, std::size_t column) {
     const auto instant = parse_rfc3339(text);
     if (instant && *instant >= Instant{} && *instant < kLatest) return *instant;
   }
-  return table.error(column, quoted(table.field(column)) + " is not a time",
+  return table.error(column, quote(table.field(column)) + " is not a time",
                      "write it as 2017-10-09 07:01:55, between 1970 and 2100");
 }
 
@@ -31,11 +31,11 @@ Result<Instant> read_timestamp(const CsvTable& table, std::size_t column) {
 Result<Duration> read_seconds(const CsvTable& table, std::size_t column) {
   auto duration = parse_duration(std::string(table.field(column)) + "s");
   if (duration && *duration > kMaxDuration) {
-    return table.error(column, quoted(table.field(column)) + " is too long",
+    return table.error(column, quote(table.field(column)) + " is too long",
                        "at most " + to_text(kMaxDuration));
   }
   if (duration) return duration;
-  return table.error(column, quoted(table.field(column)) + " is not a duration in seconds",
+  return table.error(column, quote(table.field(column)) + " is not a duration in seconds",
                      "give seconds, such as 66.0");
 }
 
@@ -93,7 +93,7 @@ Result<Workload> read_philly(std::string_view text, const std::string& file,
     const auto gpus = table.count(columns->gpus);
     if (!gpus) return gpus.error();
     if (*gpus < 1 || *gpus > kMaxGpus) {
-      return table.error(columns->gpus, quoted(table.field(columns->gpus)) + " GPUs",
+      return table.error(columns->gpus, quote(table.field(columns->gpus)) + " GPUs",
                          "a job asks for 1 to " + std::to_string(kMaxGpus));
     }
     arrivals.push_back(*at);

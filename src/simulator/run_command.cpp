@@ -99,7 +99,7 @@ Result<SeedRange> parse_seeds(std::string_view text) {
   if (first && last && *first <= *last && static_cast<std::uint64_t>(*last - *first) < kMaxSeeds) {
     return SeedRange{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)};
   }
-  Error error = invalid(quoted(text) + " is not a seed or a range of seeds");
+  Error error = invalid(quote(text) + " is not a seed or a range of seeds");
   error.field = "seed";
   error.hint = "give 7, or 1..10 with the smaller first and at most " + std::to_string(kMaxSeeds);
   return error;

@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPodListPrefix = "openb_pod_list_";
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
 }
 
-bool is_directory(const fs::path& path) {
+bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
 }
@@ -47,7 +47,7 @@ std::string name_of(const fs::path& path) {
 fs::path list_in(const fs::path& directory, const std::string& stem) {
   for (const char* ending : {".csv", ".csv.gz"}) {
     fs::path path = directory / (stem + ending);
-    if (exists(path)) return path;
+    if (is_there(path)) return path;
   }
   return {};
 }
@@ -67,7 +67,7 @@ Result<ClusterSpec> read_cluster_file(const fs::path& path) {
 }
 
 Result<ClusterSpec> read_cluster(const std::string& text, RunMode mode) {
-  if (is_directory(text)) {
+  if (is_folder(text)) {
     const std::string stem =
         mode == RunMode::kSaturation ? "openb_node_list_gpu_node" : "openb_node_list_all_node";
     const fs::path path = list_in(text, stem);
@@ -77,9 +77,9 @@ Result<ClusterSpec> read_cluster(const std::string& text, RunMode mode) {
     error.hint = "name the node list itself";
     return error;
   }
-  if (exists(text)) return read_cluster_file(text);
+  if (is_there(text)) return read_cluster_file(text);
   if (is_cluster_text(text)) return parse_cluster_text(text);
-  Error error = not_found("there is no file or directory " + quoted(text));
+  Error error = not_found("there is no file or directory " + quote(text));
   error.field = "cluster";
   error.hint = "give a node list, a directory with openb lists, or nodes=64,gpus=8";
   return error;
@@ -98,7 +98,7 @@ std::vector<std::string> lists_of(const fs::path& directory) {
 }
 
 Error no_workload(const std::string& text, const fs::path& directory) {
-  Error error = not_found("there is no workload " + quoted(text));
+  Error error = not_found("there is no workload " + quote(text));
   error.field = "workload";
   const auto names = lists_of(directory);
   if (names.empty()) {
@@ -114,15 +114,15 @@ Error no_workload(const std::string& text, const fs::path& directory) {
 
 Result<fs::path> find_workload(const std::string& text, const std::string& cluster) {
   const fs::path directory =
-      is_directory(cluster) ? fs::path(cluster) : fs::path(cluster).parent_path();
+      is_folder(cluster) ? fs::path(cluster) : fs::path(cluster).parent_path();
   if (text.find('/') == std::string::npos && !directory.empty()) {
     for (const auto& stem : {text, kPodListPrefix + text}) {
       fs::path path = list_in(directory, stem);
       if (!path.empty()) return path;
     }
-    if (exists(directory / text) && !is_directory(directory / text)) return directory / text;
+    if (is_there(directory / text) && !is_folder(directory / text)) return directory / text;
   }
-  if (exists(text) && !is_directory(text)) return fs::path(text);
+  if (is_there(text) && !is_folder(text)) return fs::path(text);
   return no_workload(text, directory);
 }
 
@@ -144,7 +144,7 @@ Result<Workload> read_workload(const fs::path& path, const ClusterCapacity& capa
     return is_philly(*text) ? read_philly(*text, file, capacity.largest_gpu_node)
                             : read_openb_pods(*text, file);
   }
-  Error error = invalid(file + ": no reader for files that end in " + quoted(kind));
+  Error error = invalid(file + ": no reader for files that end in " + quote(kind));
   error.field = "workload";
   error.hint = "give a .csv (openb, Philly), .swf or .yaml file, packed by gzip or not";
   return error;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kPolicyPrefix = "policy.";
 
 Error bad_value(std::string_view key, std::string_view text, std::string_view allowed) {
-  Error error = invalid(quoted(text) + " is not a value of this setting");
+  Error error = invalid(quote(text) + " is not a value of this setting");
   error.field = std::string(key);
   error.hint = "give " + std::string(allowed);
   return error;
@@ -137,7 +137,7 @@ Error unknown_key(std::string_view key) {
     known.push_back(setting.key);
     list += std::string(setting.key) + ", ";
   }
-  Error error = invalid("there is no setting " + quoted(key));
+  Error error = invalid("there is no setting " + quote(key));
   error.field = std::string(key);
   error.hint = "use " + list + "or policy.KEY" + nearest_hint(key, known);
   return error;

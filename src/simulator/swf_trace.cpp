@@ -66,10 +66,10 @@ class SwfLine {
       end = std::find_if(end + 1, last, [](char c) { return c < '0' || c > '9'; });
     }
     if (code == std::errc::result_out_of_range || (code == std::errc() && value > most)) {
-      return fault(field, quoted(text) + " is too large", "at most " + std::to_string(most));
+      return fault(field, quote(text) + " is too large", "at most " + std::to_string(most));
     }
     if (code != std::errc() || end != last || value < -1) {
-      return fault(field, quoted(text) + " is not a number from -1 on", "-1 means unknown");
+      return fault(field, quote(text) + " is not a number from -1 on", "-1 means unknown");
     }
     return value;
   }

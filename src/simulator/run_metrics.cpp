@@ -1,7 +1,6 @@
 #include "simulator/run_metrics.h"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace gridfold {
@@ -23,13 +22,15 @@ DurationSummary summarise(std::vector<Duration> values) {
   return summary;
 }
 
-void RunMetrics::submitted(JobId id, std::uint32_t job, Instant at, bool counted) {
-  if (jobs_.empty()) first_id_ = id.value;
-  assert(id.value == first_id_ + jobs_.size());
+void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
   jobs_.push_back({job, counted, JobState::kPending, at});
 }
 
 void RunMetrics::committed(Instant now, const Decisions& decisions) {
+  if (!numbered_ && !decisions.changed_jobs.empty()) {
+    first_id_ = decisions.changed_jobs.front().value;
+    numbered_ = true;
+  }
   canonical_.clear();
   for (const auto& decision : decisions.list) {
     append_canonical(decision, canonical_);

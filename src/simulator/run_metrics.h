@@ -35,13 +35,16 @@ class RunMetrics {
  public:
   explicit RunMetrics(const Workload& workload) : workload_(workload) {}
 
-  // Jobs are told in the order of their numbers; `counted` ones enter the
-  // waiting and completion times.
-  void submitted(JobId id, std::uint32_t job, Instant at, bool counted);
+  // One job more, in the order of submission, before the turn that takes it in;
+  // its number is the next after that of the one before. `counted` jobs enter
+  // the waiting and completion times.
+  void submitted(std::uint32_t job, Instant at, bool counted);
   void committed(Instant now, const Decisions& decisions);
   void cleaned(Instant now, TaskId task);
 
   // --- So far ---
+  // Whether the job submitted as `index`-th has this number.
+  bool is_numbered(std::size_t index, JobId id) const { return id.value == first_id_ + index; }
   const UsagePoint& usage() const { return usage_; }
   std::string decisions_sha256() const { return decisions_.hex(); }
   // Nodes that got a task since the last call.
@@ -73,7 +76,8 @@ class RunMetrics {
 
   const Workload& workload_;
   std::vector<JobTimes> jobs_;  // by number, from first_id_ on
-  std::uint64_t first_id_ = 0;
+  std::uint64_t first_id_ = 0;  // known from the first turn on that takes in jobs
+  bool numbered_ = false;
   UsagePoint usage_;
   std::vector<UsagePoint> history_;
   std::vector<NodeId> touched_;

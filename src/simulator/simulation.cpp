@@ -10,9 +10,6 @@
 namespace gridfold {
 namespace {
 
-// In a simulation nothing is lost on the way, and comparing the whole state
-// every half minute of a trace of months would be most of the work.
-constexpr Duration kReconcileInterval = Duration::hours(24 * 365 * 50);
 constexpr std::int64_t kTurnsPerProgress = 4096;
 
 class Run {
@@ -47,7 +44,8 @@ class Run {
  private:
   ControlOptions control_options() {
     ControlOptions control;
-    control.reconcile_interval = kReconcileInterval;
+    control.history = History::kDrop;
+    control.reconcile_interval = {};  // without faults no report is lost
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       metrics_.committed(now, decisions);
     };
@@ -63,7 +61,7 @@ class Run {
     if (next.is_never()) return false;
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
-    while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_++]);
+    while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
     cluster_.advance();
     loop_.turn();
     ++turns_;
@@ -82,17 +80,19 @@ class Run {
 
   void submit(const Arrival& arrival) {
     ++events_;
-    const bool counted = arrived_ > input_.counted_from;
+    const std::size_t index = arrived_++;
     SubmitRequest request;
     request.jobs.push_back(spec_of(input_.workload, input_.workload.jobs[arrival.job]));
-    loop_.submit(std::move(request), [this, arrival, counted](Result<SubmitAnswer> answer) {
+    metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
+    loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
+      const Arrival& accepted = input_.arrivals[index];
       if (!answer) {
-        refused_ = answer.error().with_context(input_.workload.jobs[arrival.job].name);
+        refused_ = answer.error().with_context(input_.workload.jobs[accepted.job].name);
         return;
       }
       const JobId id = answer->jobs.front().id;
-      cluster_.set_truth(id, {arrival.duration});
-      metrics_.submitted(id, arrival.job, Instant{} + arrival.at, counted);
+      if (!metrics_.is_numbered(index, id)) refused_ = internal("jobs are not numbered in order");
+      cluster_.set_truth(id, {accepted.duration});
     });
   }
 
@@ -168,7 +168,8 @@ class Run {
     for (const JobRecord* job : loop_.engine().jobs()) {
       if (job->state != JobState::kPending) continue;
       ++result.waiting;
-      result.infeasible += job->reason && is_never(job->reason->code);
+      const auto reason = loop_.engine().main_reason(job->id);
+      result.infeasible += reason && is_never(reason->code);
     }
     result.waits = metrics_.waits();
     result.wait = summarise(result.waits);

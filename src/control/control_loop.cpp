@@ -1,16 +1,18 @@
 #include "control/control_loop.h"
 
 #include <algorithm>
+#include <cassert>
+#include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/json_writer.h"
 #include "control/reconcile.h"
 #include "control/records.h"
 #include "control/uuid.h"
+#include "wire/job_file.h"
 #include "wire/job_json.h"
-
-#include <nlohmann/json.hpp>
 
 namespace gridfold {
 namespace {
@@ -85,8 +87,14 @@ struct ControlLoop::State {
   Revision revision = 0;
   bool meta_changed = false;
 
-  // Facts and requests for the next turn, in order of arrival.
-  std::vector<Event> inbox;
+  // Facts and requests for the next turn, in order of arrival. Facts are told
+  // again when a turn is rejected; users are told why instead.
+  enum class Source : std::uint8_t { kFact, kUser };
+  struct Incoming {
+    Event event;
+    Source source = Source::kFact;
+  };
+  std::vector<Incoming> inbox;
   struct Waiting {
     Completion<void> done;
   };
@@ -97,9 +105,6 @@ struct ControlLoop::State {
   };
   std::vector<Submitting> submissions;
   std::vector<std::pair<std::string, std::string>> new_keys;  // to be stored with the turn
-  // Which of the inbox came from users: not told again when a turn is rejected.
-  std::set<std::size_t> from_users;
-
   std::map<std::pair<std::string, std::string>, KeyEntry> keys;
   std::map<std::string, JobId, std::less<>> uids;
   std::map<std::pair<std::string, std::string>, std::set<JobId>> names;
@@ -125,15 +130,14 @@ struct ControlLoop::State {
   void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
-  void rejected(const Decisions& decisions, std::vector<Event> events,
-                const std::set<std::size_t>& users, const Error& error);
+  void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
   void expire_keys(Instant now, Transaction& transaction);
 };
 
 ControlLoop::ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
                          Clock& clock)
-    : state_(std::make_unique<State>(std::move(options), std::move(engine), store, backend,
-                                     clock)) {}
+    : state_(
+          std::make_unique<State>(std::move(options), std::move(engine), store, backend, clock)) {}
 ControlLoop::~ControlLoop() = default;
 
 const Engine& ControlLoop::engine() const { return state_->engine; }
@@ -166,7 +170,6 @@ Result<void> ControlLoop::State::load() {
   revision = snapshot->revision;
 
   std::vector<NodeRecord> nodes;
-  std::vector<QueueSpec> queues;
   std::map<JobId, std::shared_ptr<const JobSpec>> specs;
   std::vector<std::pair<JobId, const KeyValue*>> job_entries;
   for (const KeyValue& entry : snapshot->entries) {
@@ -180,10 +183,6 @@ Result<void> ControlLoop::State::load() {
       auto node = records::decode_node(key.substr(10), entry.value);
       if (!node) return node.error();
       nodes.push_back(std::move(*node));
-    } else if (key.starts_with("live/queue/")) {
-      auto queue = records::decode_queue(key.substr(11), entry.value);
-      if (!queue) return queue.error();
-      queues.push_back(std::move(*queue));
     } else if (key.starts_with("live/spec/")) {
       const auto id = records::job_of_key(key);
       if (!id) return id.error();
@@ -209,7 +208,7 @@ Result<void> ControlLoop::State::load() {
             [](const NodeRecord& a, const NodeRecord& b) { return a.id < b.id; });
   std::map<std::string, NodeId, std::less<>> by_name;
   std::vector<Event> events;
-  for (const QueueSpec& queue : queues) events.emplace_back(QueueConfigured{queue});
+  for (const QueueSpec& queue : options.queues) events.emplace_back(QueueConfigured{queue});
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].id = NodeId(static_cast<std::uint32_t>(i));
     by_name[nodes[i].spec.name] = nodes[i].id;
@@ -231,8 +230,10 @@ Result<void> ControlLoop::State::load() {
     index(*record);
     events.emplace_back(JobRestored{std::move(*record)});
   }
-  if (queues.empty()) events.emplace_back(QueueConfigured{QueueSpec{}});
-  inbox.insert(inbox.begin(), events.begin(), events.end());
+  // No node is up yet and no time passes: records go in, nothing is decided.
+  const Decisions nothing = engine.step(Instant{}, events);
+  assert(nothing.list.empty() && nothing.changed_jobs.empty());
+  static_cast<void>(nothing);
   return {};
 }
 
@@ -247,7 +248,7 @@ Error ControlLoop::State::why_read_only() const {
   return error.with_context("the store cannot be written, nothing new is accepted");
 }
 
-void ControlLoop::post(Event event) { state_->inbox.push_back(std::move(event)); }
+void ControlLoop::post(Event event) { state_->inbox.push_back({std::move(event)}); }
 
 void ControlLoop::request(Event event, Completion<void> done) {
   State& s = *state_;
@@ -266,11 +267,14 @@ void ControlLoop::request(Event event, Completion<void> done) {
   };
   Result<void> allowed;
   if (const auto* e = std::get_if<JobCancelRequested>(&event)) {
-    allowed = check_job(e->job, [](const JobRecord& j) { return !is_terminal(j.state); }, "cancelled");
+    allowed = check_job(
+        e->job, [](const JobRecord& j) { return !is_terminal(j.state); }, "cancelled");
   } else if (const auto* h = std::get_if<JobHoldRequested>(&event)) {
-    allowed = check_job(h->job, [](const JobRecord& j) { return j.state == JobState::kPending; }, "held");
+    allowed = check_job(
+        h->job, [](const JobRecord& j) { return j.state == JobState::kPending; }, "held");
   } else if (const auto* r = std::get_if<JobReleaseRequested>(&event)) {
-    allowed = check_job(r->job, [](const JobRecord& j) { return j.held; }, "released, for it is not held");
+    allowed = check_job(
+        r->job, [](const JobRecord& j) { return j.held; }, "released, for it is not held");
   } else if (const auto* q = std::get_if<JobRequeueRequested>(&event)) {
     allowed = check_job(
         q->job,
@@ -280,8 +284,7 @@ void ControlLoop::request(Event event, Completion<void> done) {
     allowed = check_node(d->node);
   }
   if (!allowed) return done(allowed);
-  s.from_users.insert(s.inbox.size());
-  s.inbox.push_back(std::move(event));
+  s.inbox.push_back({std::move(event), State::Source::kUser});
   s.requests.push_back({std::move(done)});
 }
 
@@ -335,8 +338,8 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   std::vector<SubmittedJob> batch;
   for (const JobSpec& job : request.jobs) {
     const JobId id(s.meta.next_job + batch.size());
-    batch.push_back({id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()),
-                     job.name});
+    batch.push_back(
+        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job.name});
   }
   std::vector<Event> events;
   const std::vector<QueueSpec> queues = s.engine.queues();
@@ -367,10 +370,7 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   // Nothing can refuse the batch any more.
   s.meta.next_job += batch.size();
   s.meta_changed = true;
-  for (Event& event : events) {
-    s.from_users.insert(s.inbox.size());
-    s.inbox.push_back(std::move(event));
-  }
+  for (Event& event : events) s.inbox.push_back({std::move(event), State::Source::kUser});
   SubmitAnswer answer{std::move(batch)};
   if (!request.idempotency_key.empty()) {
     KeyEntry entry{request.body_digest, now, answer};
@@ -394,10 +394,10 @@ Instant ControlLoop::turn() {
   if (s.inbox.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
     return wake;
 
-  std::vector<Event> events = std::move(s.inbox);
-  const std::set<std::size_t> users = std::move(s.from_users);
-  s.inbox.clear();
-  s.from_users.clear();
+  std::vector<State::Incoming> incoming = std::exchange(s.inbox, {});
+  std::vector<Event> events;
+  events.reserve(incoming.size());
+  for (const State::Incoming& in : incoming) events.push_back(in.event);
   const Decisions decisions = s.engine.step(now, events);
   Transaction transaction = s.transaction_for(decisions);
   if (!transaction.put.empty() || !transaction.erase.empty()) {
@@ -407,7 +407,7 @@ Instant ControlLoop::turn() {
     if (writes_meta) transaction.put.emplace_back("live/meta", records::encode(s.meta));
     const auto revision = s.store.commit(transaction);
     if (!revision) {
-      s.rejected(decisions, std::move(events), users, revision.error());
+      s.rejected(decisions, std::move(incoming), revision.error());
       return s.retry_at;
     }
     s.revision = *revision;
@@ -484,10 +484,8 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
       backend.forget(failed->task, failed->attempt);
   }
   if (options.on_committed) options.on_committed(now, decisions);
-  inbox.insert(inbox.begin(), TurnCommitted{decisions.turn});
-  std::set<std::size_t> shifted;
-  for (const std::size_t at : from_users) shifted.insert(at + 1);
-  from_users = std::move(shifted);
+  if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
+    inbox.insert(inbox.begin(), {TurnCommitted{decisions.turn}});
 
   std::vector<Waiting> answered = std::move(requests);
   requests.clear();
@@ -498,17 +496,15 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
 }
 
 // Nothing of the turn happened. Facts are told again; users are told why.
-void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Event> events,
-                                  const std::set<std::size_t>& users, const Error& error) {
+void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incoming> incoming,
+                                  const Error& error) {
   read_only = error;
   fenced_off = error.kind == ErrorKind::kConflict;
   retry_at = clock.now() + kRetryWhenReadOnly;
-  std::vector<Event> again{TurnRejected{decisions.turn}};
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (users.count(i) == 0) again.push_back(std::move(events[i]));
-  }
-  inbox.insert(inbox.begin(), again.begin(), again.end());
-  from_users.clear();
+  std::erase_if(incoming, [](const Incoming& in) { return in.source == Source::kUser; });
+  incoming.insert(incoming.begin(), {TurnRejected{decisions.turn}});
+  inbox.insert(inbox.begin(), std::move_iterator(incoming.begin()),
+               std::move_iterator(incoming.end()));
   for (const auto& key : new_keys) keys.erase(key);
   new_keys.clear();
 
@@ -570,26 +566,14 @@ void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, Stop
 
 void ControlLoop::State::run_reconcile() {
   reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
-                                                     : clock.now() + options.reconcile_interval;
+                                                    : clock.now() + options.reconcile_interval;
+  // A turn that was not stored must not be acted on.
+  if (read_only) return;
   const auto observed = backend.observe();
   if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
-  // What is in the inbox is not in the engine yet: let it be applied first.
-  if (!inbox.empty()) {
-    const std::vector<Event> events = std::exchange(inbox, {});
-    const std::set<std::size_t> users = std::exchange(from_users, {});
-    std::vector<Event> facts;
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      (users.count(i) == 0 ? facts : inbox).push_back(events[i]);
-    }
-    for (std::size_t i = 0; i < inbox.size(); ++i) from_users.insert(i);
-    inbox.insert(inbox.begin(), facts.begin(), facts.end());
-    std::set<std::size_t> shifted;
-    for (const std::size_t at : from_users) shifted.insert(at + facts.size());
-    from_users = std::move(shifted);
-  }
   const std::vector<const JobRecord*> jobs = engine.jobs();
   Reconciliation result = reconcile(jobs, engine.nodes(), *observed);
-  for (Event& event : result.events) inbox.push_back(std::move(event));
+  for (Event& event : result.events) inbox.push_back({std::move(event)});
   for (const auto& again : result.launch) {
     const JobRecord& record = *engine.job(again.task.job);
     launch(record, ranks_of(record, engine.nodes()), again.task.index);
@@ -679,7 +663,8 @@ Result<JobRecord> ControlLoop::State::find_ended(std::string_view tenant,
   const auto by_id = [&](JobId id) -> Result<JobRecord> {
     const auto found = store.load(records::history_key(id));
     if (!found) return found.error();
-    if (found->entries.empty()) return not_found("there is no job \"" + std::string(reference) + "\"");
+    if (found->entries.empty())
+      return not_found("there is no job \"" + std::string(reference) + "\"");
     auto record = load_ended(found->entries[0].key, found->entries[0].value);
     if (record && record->spec->tenant != tenant)
       return not_found("there is no job \"" + std::string(reference) + "\"");

@@ -10,8 +10,7 @@ using Seen = std::map<std::pair<TaskId, std::uint32_t>, const ObservedTask*>;
 
 // What the engine missed of an attempt that both sides know.
 void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out) {
-  const bool ended_here =
-      task.phase == TaskPhase::kCleaning || !holds_allocation(task.phase);
+  const bool ended_here = task.phase == TaskPhase::kCleaning || !holds_allocation(task.phase);
   switch (seen.phase) {
     case ObservedTask::Phase::kStarting: break;
     case ObservedTask::Phase::kRunning:
@@ -25,8 +24,8 @@ void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out)
         out.events.emplace_back(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices});
       break;
   }
-  const bool still_there = seen.phase == ObservedTask::Phase::kStarting ||
-                           seen.phase == ObservedTask::Phase::kRunning;
+  const bool still_there =
+      seen.phase == ObservedTask::Phase::kStarting || seen.phase == ObservedTask::Phase::kRunning;
   if (task.phase == TaskPhase::kStopping && still_there)
     out.stop.push_back({seen.task, seen.attempt});
 }

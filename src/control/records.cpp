@@ -62,7 +62,11 @@ Instant time_from(const Json& json, const char* name) {
 void write_allocation(JsonWriter& json, const char* name, const Allocation& at,
                       std::span<const NodeRecord> nodes) {
   if (at.node.is_none()) return;
-  json.key(name).begin_array().string(nodes[at.node.value].spec.name).number(at.devices).end_array();
+  json.key(name)
+      .begin_array()
+      .string(nodes[at.node.value].spec.name)
+      .number(at.devices)
+      .end_array();
 }
 Allocation allocation_from(const Json& json, const char* name, const FindNode& find_node) {
   const auto it = json.find(name);
@@ -107,10 +111,6 @@ template <class T>
 void write_known(JsonWriter& json, const char* name, const Known<T>& value) {
   if (value.is_known()) json.key(name).number(value.value().value);
 }
-template <class T>
-void write_limit(JsonWriter& json, const char* name, const Limit<T>& limit) {
-  if (!limit.is_unlimited()) json.key(name).number(limit.bound().value);
-}
 
 }  // namespace
 
@@ -134,7 +134,6 @@ Result<Meta> decode_meta(std::string_view value) {
 std::string job_key(JobId id) { return "live/job/" + padded(id.value); }
 std::string spec_key(JobId id) { return "live/spec/" + padded(id.value); }
 std::string node_key(std::string_view name) { return "live/node/" + std::string(name); }
-std::string queue_key(std::string_view name) { return "live/queue/" + std::string(name); }
 std::string idempotency_key(std::string_view tenant, std::string_view key) {
   return "live/key/" + std::string(tenant) + "/" + std::string(key);
 }
@@ -229,6 +228,7 @@ std::string encode_node(const NodeRecord& record) {
     if (!device.uid.empty()) json.key("uid").string(device.uid);
     if (device.origin == DeviceOrigin::kEmulated) json.key("emulated").boolean(true);
     if (device.numa >= 0) json.key("numa").number(device.numa);
+    if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
   }
   json.end_array().key("domains").begin_array();
@@ -259,6 +259,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.uid = item.value("uid", std::string());
       if (item.value("emulated", false)) device.origin = DeviceOrigin::kEmulated;
       device.numa = item.value("numa", -1);
+      device.fault = item.value("fault", std::string());
       record.spec.devices.push_back(std::move(device));
     }
     record.spec.domains = json.at("domains").get<std::vector<std::string>>();
@@ -268,37 +269,6 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     return record;
   });
-}
-
-std::string encode_queue(const QueueSpec& spec) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().key("priority").number(spec.priority).key("open").boolean(spec.open);
-  write_limit(json, "cpu", spec.cpu);
-  write_limit(json, "memory", spec.memory);
-  json.key("devices").begin_object();
-  for (const auto& [name, amount] : spec.devices) json.key(name).number(amount);
-  json.end_object().end_object();
-  return out;
-}
-
-Result<QueueSpec> decode_queue(std::string_view name, std::string_view value) {
-  return read<QueueSpec>(queue_key(name), value, [&](const Json& json) -> QueueSpec {
-    QueueSpec spec;
-    spec.name = std::string(name);
-    spec.priority = json.at("priority").get<std::int32_t>();
-    spec.open = json.at("open").get<bool>();
-    if (const auto it = json.find("cpu"); it != json.end())
-      spec.cpu = MilliCores(it->get<std::int64_t>());
-    if (const auto it = json.find("memory"); it != json.end())
-      spec.memory = Bytes(it->get<std::int64_t>());
-    spec.devices = json.at("devices").get<std::map<std::string, std::int64_t>>();
-    return spec;
-  });
-}
-
-Result<Reason> decode_reason(std::string_view json) {
-  return read<Reason>("reason", json, [](const Json& value) { return reason_from(value); });
 }
 
 }  // namespace gridfold::records

@@ -4,7 +4,6 @@
 //
 //   live/meta              {"schema": 1, "epoch": 3, "next_job": 43}
 //   live/node/NAME         spec, drained, dirty devices, reason
-//   live/queue/NAME        limits and priority
 //   live/job/NUMBER        state of a job that has not ended
 //   live/spec/NUMBER       what was submitted, once
 //   live/key/TENANT/KEY    the answer to an idempotent submission
@@ -27,18 +26,17 @@ namespace gridfold::records {
 inline constexpr int kSchema = 1;
 
 struct Meta {
-  std::uint64_t epoch = 0;     // counts the daemons that have owned the store
+  std::uint64_t epoch = 0;  // counts the daemons that have owned the store
   std::uint64_t next_job = 1;
 };
 std::string encode(const Meta& meta);
 Result<Meta> decode_meta(std::string_view value);
 
-std::string job_key(JobId id);       // zero-padded, so that order is number
+std::string job_key(JobId id);  // zero-padded, so that order is number
 std::string spec_key(JobId id);
 std::string node_key(std::string_view name);
-std::string queue_key(std::string_view name);
 std::string idempotency_key(std::string_view tenant, std::string_view key);
-std::string history_key(JobId id);   // complemented, so that order is newest first
+std::string history_key(JobId id);  // complemented, so that order is newest first
 std::string history_uid_key(std::string_view uid);
 std::string history_name_prefix(std::string_view tenant, std::string_view name);
 std::string history_name_key(std::string_view tenant, std::string_view name, JobId id);
@@ -53,10 +51,5 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
 
 std::string encode_node(const NodeRecord& record);
 Result<NodeRecord> decode_node(std::string_view name, std::string_view value);
-
-std::string encode_queue(const QueueSpec& spec);
-Result<QueueSpec> decode_queue(std::string_view name, std::string_view value);
-
-Result<Reason> decode_reason(std::string_view json);
 
 }  // namespace gridfold::records

@@ -1,0 +1,109 @@
+// The control loop: gathers events, lets the engine decide, commits the
+// decisions against the revision they were made on, and only then gives the
+// orders to the backend. The same loop runs live and in simulation; only its
+// ports differ.
+//
+// Not thread-safe: one owner calls it. Live that is LoopThread
+// (control/loop_thread.h), in simulation the event queue.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "control/backend.h"
+#include "control/clock.h"
+#include "control/store.h"
+#include "engine/engine.h"
+
+namespace gridfold {
+
+// One atomic batch of jobs. The key makes a repeated call harmless: the same
+// key with the same body gives the first answer again, with another body
+// kConflict.
+struct SubmitRequest {
+  std::string tenant = "default";
+  std::string idempotency_key;  // empty: none
+  std::string body_digest;      // of what the caller sent; compared on repeats
+  std::vector<JobSpec> jobs;
+  bool held = false;
+};
+struct SubmittedJob {
+  JobId id;
+  std::string uid;
+  std::string name;
+};
+struct SubmitAnswer {
+  std::vector<SubmittedJob> jobs;  // in the order of the request
+  bool repeated = false;
+};
+
+template <class T>
+using Completion = std::function<void(Result<T>)>;
+
+// What became of a job that has ended and left the engine.
+struct EndedJob {
+  JobRecord record;
+};
+
+// Whether jobs that have ended are kept under history/.
+enum class History : std::uint8_t { kKeep, kDrop };
+
+struct ControlOptions {
+  History history = History::kKeep;
+  // The queues there are: configuration, not records.
+  std::vector<QueueSpec> queues = {QueueSpec{}};
+  // How often the backend's whole state is compared with ours; 0: only at start.
+  Duration reconcile_interval = Duration::seconds(30);
+  // Called with each committed turn's decisions, in order (decision log,
+  // hashes, metrics).
+  std::function<void(Instant, const Decisions&)> on_committed;
+  // Draws a UUIDv7's 74 random bits; seeded in simulation.
+  std::function<std::uint64_t()> random_bits;
+};
+
+class ControlLoop {
+ public:
+  ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend, Clock& clock);
+  ~ControlLoop();
+
+  // Loads the store, restores the engine, opens the backend (its events must
+  // be handed to post()), reconciles.
+  Result<void> start(Backend::EventSink sink);
+
+  // --- Input: takes effect in the next turn; completions are called from
+  // within turn(), after the commit, or at once when the input is refused. ---
+  void submit(SubmitRequest request, Completion<SubmitAnswer> done);
+  // A user's or operator's request (JobCancelRequested, NodeDrainRequested, …).
+  // Refused with kNotFound or kConflict when it names nothing or cannot apply.
+  void request(Event event, Completion<void> done);
+  // A fact from the backend.
+  void post(Event event);
+
+  // One turn. Returns when the next is due if nothing comes in before.
+  Instant turn();
+
+  // --- Reading ---
+  const Engine& engine() const;
+  // A live job by id, public id (or a unique prefix of at least 8), or name
+  // (the newest of this name).
+  const JobRecord* find(std::string_view tenant, std::string_view reference) const;
+  // Ended jobs, newest first, paged by number: those with id < before.
+  Result<std::vector<EndedJob>> ended(JobId before, std::size_t count) const;
+  Result<EndedJob> find_ended(std::string_view tenant, std::string_view reference) const;
+  Backend& backend();
+  // Set when the store cannot be written: nothing new is accepted, running
+  // work goes on, and the loop tries again. Empty in normal operation.
+  const std::optional<Error>& read_only() const;
+  Revision revision() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gridfold

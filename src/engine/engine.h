@@ -1,0 +1,104 @@
+// The engine: a pure state machine that decides which job runs where and when.
+//
+//   Engine engine(options, make_policy("fgd", …));
+//   Decisions decisions = engine.step(now, events);
+//
+// Time, ids and randomness come in, decisions with reasons go out; the same
+// input gives the same decisions, byte for byte. It never executes anything.
+//
+// One step: apply events -> wake what they may have unblocked -> for each
+// pending job in order: admit -> filter -> score -> place the gang whole on
+// the room that is left, or earmark the room of fillers -> decisions.
+//
+// Decisions are tentative until TurnCommitted comes back; TurnRejected undoes
+// the turn and those after it. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "engine/cluster.h"
+#include "engine/placement.h"
+#include "model/decision.h"
+#include "model/event.h"
+
+namespace gridfold {
+
+// Among nodes of the best score.
+enum class TieBreak : std::uint8_t {
+  kLowestName,  // the first in order of name
+  kRandom,      // uniformly, from the engine's own seeded stream
+};
+
+// Whether every step ends with a recount of all derived state (and aborts on a
+// difference): for tests, since it costs a look at every record.
+enum class Verify : std::uint8_t { kOff, kEveryStep };
+
+struct EngineOptions {
+  std::uint64_t seed = 0;
+  Verify verify = Verify::kOff;
+  TieBreak tie_break = TieBreak::kLowestName;
+  // A node with this many launch failures within the window is drained.
+  std::int32_t launch_failures_to_drain = 2;
+  Duration launch_failure_window = Duration::seconds(60);
+  // Restarts in place wait backoff * 2^retries, at most this long.
+  Duration max_backoff = Duration::minutes(5);
+};
+
+// Device-time and room of one queue, in thousandths of a device by class.
+struct QueueUsage {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::map<std::string, std::int64_t> devices;
+  std::int64_t running_jobs = 0;
+  std::int64_t pending_jobs = 0;
+};
+
+class Engine {
+ public:
+  Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+
+  Decisions step(Instant now, std::span<const Event> events);
+
+  // The next time at which step() has something to do without an event;
+  // Instant::never() when nothing is timed.
+  Instant next_wake() const;
+
+  // --- Reading; valid until the next step ---
+
+  // Null when there is no such job, or it has ended and its end is committed.
+  const JobRecord* job(JobId id) const;
+  // All jobs that are not gone, in order of id.
+  std::vector<const JobRecord*> jobs() const;
+  // Up to `count` jobs with an id greater than `after` (none(): from the first).
+  std::vector<const JobRecord*> jobs_after(JobId after, std::size_t count) const;
+  // All nodes, in order of registration (NodeId::value is the index).
+  std::span<const NodeRecord> nodes() const;
+  NodeRoom room(NodeId node) const;  // what a new task could take
+  std::vector<QueueSpec> queues() const;
+  QueueUsage usage(std::string_view queue) const;
+
+  // Every reason why a pending job does not run, the deciding one first, with
+  // numbers of this moment. Empty for a job that is not pending.
+  std::vector<Reason> explain(JobId id) const;
+  // The deciding reason alone: cheap enough for every row of a list.
+  std::optional<Reason> main_reason(JobId id) const;
+
+  // Recounts all derived state from the records; the first difference found,
+  // or empty.
+  std::optional<std::string> check_invariants() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gridfold

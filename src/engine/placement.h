@@ -1,0 +1,44 @@
+// The Score extension point: which of the nodes that fit is best for a task,
+// and which of its devices. A policy is one file pair in policies/ and one
+// line in policies/registry.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "engine/cluster.h"
+
+namespace gridfold {
+
+// Devices of a node as a mask, bit i for device i, and how good the node is
+// with them: higher is better, any range.
+struct Choice {
+  std::int64_t score = 0;
+  std::uint64_t devices = 0;
+};
+
+// Pure: the same room and request give the same choice until observe() says
+// that something was learned. Not thread-safe; the engine owns it.
+class PlacementPolicy {
+ public:
+  virtual ~PlacementPolicy() = default;
+  virtual std::string_view name() const = 0;
+
+  // Called only when `request` fits on `node`.
+  virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
+
+  // A task of this request has arrived (once a task, in order of submission;
+  // again after a restart). True when this changes scores: all are then
+  // computed anew.
+  virtual bool observe(const Request& request) {
+    static_cast<void>(request);
+    return false;
+  }
+};
+
+// The first devices that fit, whole groups in order of index; for slices the
+// fullest device that still fits (so that few are opened), lowest index first.
+// The device choice of policies that have none of their own.
+std::uint64_t first_fit_devices(const NodeRoom& node, const Request& request);
+
+}  // namespace gridfold

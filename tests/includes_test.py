@@ -28,7 +28,7 @@ ALLOWED = {
 PURE = ["topology", "engine", "policies", "forecast", "planner", "control"]
 IMPURE = re.compile(
     r"system_clock|steady_clock|std::thread|random_device|\brand\(|[io]fstream|::socket\(|getenv|"
-    r"\bsleep(_for)?\b|\bfork\(|::open\("
+    r"\bsleep(_for)?\b|\bfork\(|(?<!\w)::open\("
 )
 # Where the loop meets the machine: the one file that may wait.
 EDGES = {"src/control/loop_thread.cpp", "src/control/loop_thread.h"}

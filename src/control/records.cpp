@@ -228,6 +228,7 @@ std::string encode_node(const NodeRecord& record) {
     if (!device.uid.empty()) json.key("uid").string(device.uid);
     if (device.origin == DeviceOrigin::kEmulated) json.key("emulated").boolean(true);
     if (device.numa >= 0) json.key("numa").number(device.numa);
+    if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
   }
   json.end_array().key("domains").begin_array();
@@ -258,6 +259,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.uid = item.value("uid", std::string());
       if (item.value("emulated", false)) device.origin = DeviceOrigin::kEmulated;
       device.numa = item.value("numa", -1);
+      device.fault = item.value("fault", std::string());
       record.spec.devices.push_back(std::move(device));
     }
     record.spec.domains = json.at("domains").get<std::vector<std::string>>();

@@ -313,7 +313,7 @@ void Cluster::refresh_empty(NodeId id) {
     room.model = intern(names_.models, spec.model);
     room.memory = spec.memory.is_known() ? spec.memory.value().value : -1;
     room.free_memory = room.memory;
-    room.usable = (record.dirty_devices >> i & 1) == 0;
+    room.usable = (record.dirty_devices >> i & 1) == 0 && spec.fault.empty();
     empty.push_back(room);
   }
 }

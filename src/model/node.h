@@ -21,6 +21,9 @@ struct DeviceSpec {
   std::string uid;           // the vendor's id, or empty
   DeviceOrigin origin = DeviceOrigin::kReal;
   std::int32_t numa = -1;  // NUMA node, -1 unknown
+  // Why it must not be given to new work, as the backend says ("GPU is lost").
+  // Empty: nothing is known to be wrong. It keeps its place among the devices.
+  std::string fault;
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };
 

@@ -531,8 +531,12 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       if (fresh) it->second = ranks_of(*record, engine.nodes());
       launch(*record, it->second, order->task.index);
     } else if (const auto* end = std::get_if<StopTask>(&decision)) {
-      if (const JobRecord* record = engine.job(end->task.job))
-        stop(*record, end->task.index, end->cause);
+      const JobRecord* record = engine.job(end->task.job);
+      if (record == nullptr) continue;
+      // Gone within the same turn (its node was lost): nothing is left to stop.
+      const TaskRecord& task = record->tasks[end->task.index];
+      if (task.attempt != end->attempt || task.phase != TaskPhase::kStopping) continue;
+      stop(*record, end->task.index, end->cause);
     }
   }
 }

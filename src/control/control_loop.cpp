@@ -127,6 +127,7 @@ struct ControlLoop::State {
   void run_reconcile();
   Transaction transaction_for(const Decisions& decisions);
   void carry_out(const Decisions& decisions);
+  void forget_if_recorded(TaskId task, std::uint32_t attempt);
   void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
@@ -478,10 +479,10 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
   }
   carry_out(decisions);
   for (const Event& event : events) {
-    if (const auto* cleaned = std::get_if<TaskCleaned>(&event))
-      backend.forget(cleaned->task, cleaned->attempt);
-    if (const auto* failed = std::get_if<LaunchFailed>(&event))
-      backend.forget(failed->task, failed->attempt);
+    const auto* cleaned = std::get_if<TaskCleaned>(&event);
+    const auto* failed = std::get_if<LaunchFailed>(&event);
+    if (cleaned != nullptr) forget_if_recorded(cleaned->task, cleaned->attempt);
+    if (failed != nullptr) forget_if_recorded(failed->task, failed->attempt);
   }
   if (options.on_committed) options.on_committed(now, decisions);
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
@@ -539,6 +540,18 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       stop(*record, end->task.index, end->cause);
     }
   }
+}
+
+// A report that came before the one it follows has changed nothing: then the
+// backend's record is the only one that knows how the attempt ended.
+void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
+  const JobRecord* record = engine.job(id.job);
+  if (record != nullptr && id.index < record->tasks.size()) {
+    const TaskRecord& task = record->tasks[id.index];
+    const bool ended = !holds_allocation(task.phase) || task.phase == TaskPhase::kBackoff;
+    if (task.attempt == attempt && !ended) return;
+  }
+  backend.forget(id, attempt);
 }
 
 void ControlLoop::State::launch(const JobRecord& record, const Ranks& ranks, std::uint32_t index) {

@@ -131,6 +131,8 @@ struct ControlLoop::State {
   void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
+  bool owns_store();
+  void refuse_waiting();
   void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
   void expire_keys(Instant now, Transaction& transaction);
 };
@@ -506,15 +508,34 @@ void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incomi
   incoming.insert(incoming.begin(), {TurnRejected{decisions.turn}});
   inbox.insert(inbox.begin(), std::move_iterator(incoming.begin()),
                std::move_iterator(incoming.end()));
+  refuse_waiting();
+}
+
+void ControlLoop::State::refuse_waiting() {
   for (const auto& key : new_keys) keys.erase(key);
   new_keys.clear();
-
   std::vector<Waiting> answered = std::move(requests);
   requests.clear();
   for (Waiting& waiting : answered) waiting.done(why_read_only());
   std::vector<Submitting> submitted = std::move(submissions);
   submissions.clear();
   for (Submitting& waiting : submitted) waiting.done(why_read_only());
+}
+
+// Asked before orders that follow no commit of ours. A daemon that was
+// replaced is fenced off by the answer: it would take the work of its
+// successor for strangers' and kill it.
+bool ControlLoop::State::owns_store() {
+  Transaction ours;
+  ours.compare.push_back({"live/meta", meta_revision});
+  const auto owned = store.commit(ours);
+  if (owned) return true;
+  if (owned.error().kind == ErrorKind::kConflict) {
+    read_only = owned.error();
+    fenced_off = true;
+    refuse_waiting();
+  }
+  return false;
 }
 
 // --- Orders ---
@@ -585,7 +606,7 @@ void ControlLoop::State::run_reconcile() {
   reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
                                                     : clock.now() + options.reconcile_interval;
   // A turn that was not stored must not be acted on.
-  if (read_only) return;
+  if (read_only || !owns_store()) return;
   const auto observed = backend.observe();
   if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
   const std::vector<const JobRecord*> jobs = engine.jobs();

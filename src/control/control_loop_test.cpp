@@ -239,6 +239,19 @@ TEST_F(ControlLoopTest, AReplacedDaemonCannotWrite) {
   EXPECT_TRUE(store.load("live/job/")->entries.empty());
 }
 
+TEST_F(ControlLoopTest, AReplacedDaemonGivesNoOrders) {
+  start();
+  std::unique_ptr<ControlLoop> old = std::move(loop);
+  start();
+  ASSERT_TRUE(submit({job("new", 8)}));
+  ASSERT_EQ(backend.tasks.size(), 1u);
+  // The old one reconciles, and does not know the attempt that it sees.
+  clock.at = clock.at + Duration::minutes(1);
+  old->turn();
+  EXPECT_TRUE(backend.stops.empty());
+  EXPECT_TRUE(old->read_only());
+}
+
 TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {
   start();
   JobSpec second = job("second", 1);

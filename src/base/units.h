@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <utility>
 
 #include "base/result.h"
 
@@ -65,8 +65,9 @@ constexpr std::optional<Quantity<Tag>> checked_multiply(Quantity<Tag> a, std::in
 
 // "0.25", "4", "1500m" (thousandths). Smallest step: 1 thousandth.
 Result<MilliCores> parse_cores(std::string_view text);
-// "512", "64k", "256M", "256Mi", "0.5Gi", "1TiB", "50E" (decimal k M G T P E,
-// binary Ki Mi Gi Ti Pi Ei, an optional final B). Must be whole bytes.
+// "512", "64k", "256M", "256Mi", "0.5Gi", "1TiB", "1E" (decimal k M G T P E,
+// binary Ki Mi Gi Ti Pi Ei, an optional final B). Must be whole bytes, at most
+// 2^63-1: "50E" is refused as too large, never wrapped.
 Result<Bytes> parse_bytes(std::string_view text);
 // "10Gbps", "100Mbit/s", "400G": decimal suffixes, whole bits per second.
 Result<BitsPerSecond> parse_bits_per_second(std::string_view text);

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -21,6 +22,7 @@ enum class WorkloadClass : std::uint8_t {
   kFiller,  // takes what is left and gives it back within its grace
 };
 std::string_view to_string(WorkloadClass value);
+std::optional<WorkloadClass> parse_workload_class(std::string_view text);
 
 // Devices of one class that each task asks of its node.
 //
@@ -70,6 +72,7 @@ struct StagedFile {
 
 enum class RetryCause : std::uint8_t { kFailure, kNodeLost, kOutOfMemory };
 std::string_view to_string(RetryCause value);
+std::optional<RetryCause> parse_retry_cause(std::string_view text);
 
 // A failed task is restarted in place, on the node and devices it holds.
 struct Retry {
@@ -81,6 +84,7 @@ struct Retry {
 
 enum class DependencyCondition : std::uint8_t { kOk, kAny, kFailed };
 std::string_view to_string(DependencyCondition value);
+std::optional<DependencyCondition> parse_dependency_condition(std::string_view text);
 
 // An edge to a job that must have ended first. A job that never ran satisfies
 // no edge.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,7 @@ enum class ReasonCode : std::uint8_t {
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);
+std::optional<ReasonCode> parse_reason_code(std::string_view text);
 // True for the codes that no waiting will change.
 bool is_never(ReasonCode code);
 
@@ -63,6 +65,7 @@ struct Reason {
 
   // The parameter's number, or `fallback` when there is none of this name.
   std::int64_t number(std::string_view name, std::int64_t fallback = -1) const;
+  // The parameter's text, or "" when there is none of this name.
   std::string_view text(std::string_view name) const;
 };
 

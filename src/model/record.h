@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -20,7 +21,9 @@ namespace gridfold {
 enum class JobState : std::uint8_t {
   kPending, kStarting, kRunning, kStopping, kSucceeded, kFailed, kCancelled,
 };
+// Lower-case words, as stored and shown: "pending", "running", …
 std::string_view to_string(JobState state);
+std::optional<JobState> parse_job_state(std::string_view text);
 constexpr bool is_terminal(JobState s) { return s >= JobState::kSucceeded; }
 
 // A task's phase and, with it, its allocation's state:
@@ -36,6 +39,7 @@ enum class TaskPhase : std::uint8_t {
   kDone,      // ended for good; holds nothing
 };
 std::string_view to_string(TaskPhase phase);
+std::optional<TaskPhase> parse_task_phase(std::string_view text);
 constexpr bool holds_allocation(TaskPhase p) {
   return p == TaskPhase::kHeld || p == TaskPhase::kRunning || p == TaskPhase::kStopping ||
          p == TaskPhase::kCleaning || p == TaskPhase::kBackoff;
@@ -80,6 +84,7 @@ enum class StopCause : std::uint8_t {
   kNone, kCancel, kPreempt, kRequeue, kTimeLimit, kTaskFailed, kNodeLost,
 };
 std::string_view to_string(StopCause cause);
+std::optional<StopCause> parse_stop_cause(std::string_view text);
 
 // A dependency as the engine sees it: the parent by number, and its outcome
 // once that is known.

@@ -1,0 +1,87 @@
+#include "model/decision.h"
+
+#include <type_traits>
+
+namespace gridfold {
+namespace {
+
+// The canonical form: one byte that names the kind of decision, then its
+// fields in order. Integers are little-endian and of fixed width; texts and
+// lists begin with their length as 32 bits.
+class CanonicalWriter {
+ public:
+  explicit CanonicalWriter(std::string& out) : out_(out) {}
+
+  template <class Integer>
+  void integer(Integer value) {
+    auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+    for (std::size_t i = 0; i < sizeof bits; ++i) {
+      out_ += static_cast<char>(bits & 0xFF);
+      if constexpr (sizeof bits > 1) bits >>= 8;
+    }
+  }
+  void text(std::string_view value) {
+    length(value.size());
+    out_ += value;
+  }
+  void length(std::size_t n) { integer(static_cast<std::uint32_t>(n)); }
+  void task(TaskId id) {
+    integer(id.job.value);
+    integer(id.index);
+  }
+  void reason(const Reason& value) {
+    integer(static_cast<std::uint8_t>(value.code));
+    length(value.params.size());
+    for (const auto& [name, param] : value.params) {
+      text(name);
+      integer(static_cast<std::uint8_t>(param.index()));
+      if (const auto* number = std::get_if<std::int64_t>(&param)) {
+        integer(*number);
+      } else {
+        text(std::get<std::string>(param));
+      }
+    }
+  }
+
+  void operator()(const LaunchTask& d) {
+    task(d.task);
+    integer(d.attempt);
+    integer(d.allocation.node.value);
+    integer(d.allocation.devices);
+    integer(d.feasible_nodes);
+    integer(d.score);
+  }
+  void operator()(const StopTask& d) {
+    task(d.task);
+    integer(d.attempt);
+    integer(static_cast<std::uint8_t>(d.cause));
+  }
+  void operator()(const JobChanged& d) {
+    integer(d.job.value);
+    integer(static_cast<std::uint8_t>(d.from));
+    integer(static_cast<std::uint8_t>(d.to));
+    reason(d.reason);
+  }
+  void operator()(const Preempted& d) {
+    integer(d.job.value);
+    length(d.victims.size());
+    for (const JobId victim : d.victims) integer(victim.value);
+  }
+  void operator()(const NodeDrained& d) {
+    integer(d.node.value);
+    reason(d.reason);
+  }
+
+ private:
+  std::string& out_;
+};
+
+}  // namespace
+
+void append_canonical(const Decision& decision, std::string& out) {
+  CanonicalWriter writer(out);
+  writer.integer(static_cast<std::uint8_t>(decision.index()));
+  std::visit(writer, decision);
+}
+
+}  // namespace gridfold

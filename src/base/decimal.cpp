@@ -34,7 +34,7 @@ std::string_view trouble_at_start(std::string_view text) {
 
 Error not_a(std::string_view what, std::string_view text, std::string_view reason,
             std::string hint) {
-  Error error = invalid(quoted(text) + " is not " + std::string(what) + ": " + std::string(reason));
+  Error error = invalid(quote(text) + " is not " + std::string(what) + ": " + std::string(reason));
   error.hint = std::move(hint);
   return error;
 }

@@ -9,7 +9,7 @@ bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0)
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   static constexpr char kHex[] = "0123456789abcdef";
   bool cut = false;
   if (text.size() > kLongest) {

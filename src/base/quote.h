@@ -7,8 +7,8 @@
 
 namespace gridfold {
 
-// quoted("256m") is "\"256m\"". Bytes below 0x20, 0x7f, '"' and '\' are
+// quote("256m") is "\"256m\"". Bytes below 0x20, 0x7f, '"' and '\' are
 // escaped; more than 60 bytes are cut at a character's start and end in "…".
-std::string quoted(std::string_view text);
+std::string quote(std::string_view text);
 
 }  // namespace gridfold

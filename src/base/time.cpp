@@ -159,7 +159,7 @@ Result<Duration> parse_duration(std::string_view text) {
     if (!number) return no_duration(text, number.error().message);
     if (rest.empty()) return no_duration(text, "the unit is missing");
     const auto unit = take_unit(rest);
-    if (!unit) return no_duration(text, "unknown unit at " + quoted(rest));
+    if (!unit) return no_duration(text, "unknown unit at " + quote(rest));
     if (*unit < next_unit) return no_duration(text, "units must go from large to small, each once");
     next_unit = *unit + 1;
     const Scaled part = scale(*number, static_cast<std::uint64_t>(kUnits[*unit].ns));

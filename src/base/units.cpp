@@ -109,7 +109,7 @@ Result<std::int64_t> parse(const Grammar& grammar, std::string_view text) {
     return scaled.value;
   }
   const std::string reason =
-      suffix.empty() ? "the unit is missing" : "unknown suffix " + quoted(suffix);
+      suffix.empty() ? "the unit is missing" : "unknown suffix " + quote(suffix);
   return not_a(grammar.what, text, reason, suffix_hint(grammar, suffix));
 }
 

@@ -1,0 +1,122 @@
+#include "wire/job_json.h"
+
+#include "base/base64.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
+namespace gridfold {
+namespace {
+
+void write(JsonWriter& json, const std::vector<std::string>& list) {
+  json.begin_array();
+  for (const auto& text : list) json.string(text);
+  json.end_array();
+}
+
+void write(JsonWriter& json, const std::map<std::string, std::string>& map) {
+  json.begin_object();
+  for (const auto& [key, value] : map) json.key(key).string(value);
+  json.end_object();
+}
+
+// Always as a list: the keys by class could not keep the order.
+void write(JsonWriter& json, const std::vector<DeviceRequest>& devices) {
+  json.begin_array();
+  for (const auto& request : devices) {
+    json.begin_object().key("class").string(request.device_class);
+    if (request.is_whole()) {
+      json.key("amount").number(request.count);
+    } else if (request.share != DeviceShare(0)) {
+      json.key("amount").raw(to_text(request.share));
+    }
+    if (request.memory != Bytes(0)) json.key("memory").string(to_text(request.memory));
+    if (!request.models.empty()) write(json.key("model"), request.models);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write(JsonWriter& json, const Role& role) {
+  json.begin_object().key("name").string(role.name).key("count");
+  if (role.min == role.count) {
+    json.number(role.count);
+  } else {
+    json.begin_object().key("min").number(role.min).key("max").number(role.count).end_object();
+  }
+  json.key("each").begin_object();
+  json.key("cpu").string(to_text(role.each.cpu)).key("memory").string(to_text(role.each.memory));
+  if (!role.each.devices.empty()) write(json.key("devices"), role.each.devices);
+  json.end_object();
+  write(json.key("run"), role.command);
+  if (!role.env.empty()) write(json.key("env"), role.env);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const StagedFile& file) {
+  json.begin_object().key("path").string(file.path);
+  if (is_valid_utf8(file.content)) {
+    json.key("content").string(file.content);
+  } else {
+    json.key("content_base64").string(to_base64(file.content));
+  }
+  if (file.executable) json.key("executable").boolean(true);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const Retry& retry) {
+  json.begin_object().key("max").number(retry.max);
+  json.key("backoff").string(to_text(retry.backoff)).key("on").begin_array();
+  for (const auto cause : retry.on) json.string(to_string(cause));
+  json.end_array().end_object();
+}
+
+void write(JsonWriter& json, const Checkpoint& checkpoint) {
+  json.begin_object().key("signal").string(checkpoint.signal);
+  json.key("grace").string(to_text(checkpoint.grace));
+  if (checkpoint.interval.is_known())
+    json.key("interval").string(to_text(checkpoint.interval.value()));
+  if (checkpoint.cost.is_known()) json.key("cost").string(to_text(checkpoint.cost.value()));
+  json.end_object();
+}
+
+}  // namespace
+
+std::string to_json(const JobSpec& spec) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("name").string(spec.name).key("tenant").string(spec.tenant);
+  json.key("queue").string(spec.queue).key("class").string(to_string(spec.workload_class));
+  json.key("priority").number(spec.priority);
+  json.key("roles").begin_array();
+  for (const auto& role : spec.roles) write(json, role);
+  json.end_array();
+  if (!spec.env.empty()) write(json.key("env"), spec.env);
+  if (!spec.workdir.empty()) json.key("workdir").string(spec.workdir);
+  if (!spec.files.empty()) {
+    json.key("files").begin_array();
+    for (const auto& file : spec.files) write(json, file);
+    json.end_array();
+  }
+  write(json.key("retry"), spec.retry);
+  if (!spec.after.empty()) {
+    json.key("after").begin_array();
+    for (const auto& edge : spec.after)
+      json.begin_object()
+          .key("job")
+          .string(edge.job)
+          .key("on")
+          .string(to_string(edge.condition))
+          .end_object();
+    json.end_array();
+  }
+  if (spec.array_index) json.key("array_index").number(*spec.array_index);
+  json.key("stop").begin_object().key("signal").string(spec.stop.signal);
+  json.key("grace").string(to_text(spec.stop.grace)).end_object();
+  if (spec.checkpoint) write(json.key("checkpoint"), *spec.checkpoint);
+  if (!spec.time_limit.is_unlimited())
+    json.key("time_limit").string(to_text(spec.time_limit.bound()));
+  json.end_object();
+  return out;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,60 @@
+// The keys of a job file, object by object: what the reader takes, what the
+// errors suggest, and what docs/job.schema.json is tested against.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace gridfold {
+
+using std::string_view_literals::operator""sv;
+
+inline constexpr std::array kJobKeys = {
+    "name"sv,  "class"sv, "queue"sv, "priority"sv,   "roles"sv,     "run"sv,
+    "count"sv, "each"sv,  "env"sv,   "workdir"sv,    "files"sv,     "retry"sv,
+    "after"sv, "array"sv, "stop"sv,  "checkpoint"sv, "time_limit"sv};
+inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv, "run"sv, "env"sv};
+inline constexpr std::array kCountKeys = {"min"sv, "max"sv};
+// Classes of devices that have keys of their own; any other class is asked for
+// under `devices`. An open set of keys would let `gpus: 8` pass as a class.
+inline constexpr std::array kDeviceClasses = {"gpu"sv, "npu"sv, "tpu"sv, "fpga"sv,
+                                              "neuromorphic"sv};
+inline constexpr std::array kEachKeys = {"cpu"sv,
+                                         "memory"sv,
+                                         "devices"sv,
+                                         "gpu"sv,
+                                         "gpu_model"sv,
+                                         "gpu_memory"sv,
+                                         "npu"sv,
+                                         "npu_model"sv,
+                                         "npu_memory"sv,
+                                         "tpu"sv,
+                                         "tpu_model"sv,
+                                         "tpu_memory"sv,
+                                         "fpga"sv,
+                                         "fpga_model"sv,
+                                         "fpga_memory"sv,
+                                         "neuromorphic"sv,
+                                         "neuromorphic_model"sv,
+                                         "neuromorphic_memory"sv};
+inline constexpr std::array kDeviceKeys = {"class"sv, "amount"sv, "model"sv, "memory"sv};
+inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};
+inline constexpr std::array kRetryKeys = {"max"sv, "backoff"sv, "on"sv};
+inline constexpr std::array kDependencyKeys = {"job"sv, "on"sv};
+inline constexpr std::array kArrayKeys = {"from"sv, "to"sv, "step"sv};
+inline constexpr std::array kStopKeys = {"signal"sv, "grace"sv};
+inline constexpr std::array kCheckpointKeys = {"signal"sv, "grace"sv, "interval"sv, "cost"sv};
+
+// In stored jobs only: set by the server.
+inline constexpr std::array kStoredKeys = {"tenant"sv, "array_index"sv};
+
+// Planned, and refused until they do something.
+inline constexpr std::array kLaterJobKeys = {"topology"sv, "parallelism"sv, "serve"sv,
+                                             "data"sv,     "network"sv,     "energy"sv,
+                                             "image"sv,    "mounts"sv,      "secrets"sv};
+inline constexpr std::array kLaterCountKeys = {"multiple_of"sv};
+
+inline constexpr std::array kSignals = {"TERM"sv, "INT"sv,  "HUP"sv,  "QUIT"sv,
+                                        "USR1"sv, "USR2"sv, "ALRM"sv, "KILL"sv};
+
+}  // namespace gridfold

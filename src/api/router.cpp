@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/problem.h"
+#include "base/nearest.h"
 #include "base/quote.h"
 
 namespace gridfold {
@@ -50,13 +51,22 @@ Problem unknown_route(const HttpRequest& request) {
   return problem;
 }
 
+std::string query_hint(const Route& route, std::string_view name) {
+  if (route.query.empty()) return "this path takes no query parameters";
+  const std::vector<std::string_view> known(route.query.begin(), route.query.end());
+  if (const auto meant = nearest(name, known); !meant.empty())
+    return "did you mean " + std::string(meant) + "?";
+  std::string hint = "this path takes";
+  for (const auto word : known) hint.append(1, ' ').append(word);
+  return hint;
+}
+
 std::optional<Problem> check_query(const Route& route, const Query& query) {
   for (const auto& [name, value] : query.all()) {
     if (std::find(route.query.begin(), route.query.end(), name) != route.query.end()) continue;
     Error error = invalid("there is no query parameter " + quoted(name) + " here");
     error.field = name;
-    error.hint = route.query.empty() ? "this path takes none" : "this path takes";
-    for (const auto& known : route.query) error.hint += " " + known;
+    error.hint = query_hint(route, name);
     return to_problem(error);
   }
   return std::nullopt;

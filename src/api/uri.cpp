@@ -4,6 +4,7 @@
 
 #include "base/quote.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 namespace gridfold {
 namespace {
@@ -39,32 +40,10 @@ std::optional<std::string> percent_decode(std::string_view text, Plus plus) {
   return out;
 }
 
-// Bytes of the UTF-8 character that begins here; 0 when none does. Overlong
-// forms and surrogates are none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;
-  if (first == 0xED && byte(1) > 0x9F) return 0;
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
-
+// UTF-8 without control bytes.
 bool is_plain_text(std::string_view text) {
-  while (!text.empty()) {
-    const auto first = static_cast<unsigned char>(text.front());
-    if (first < 0x20 || first == 0x7f) return false;
-    const std::size_t length = utf8_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  return std::none_of(text.begin(), text.end(), is_control) && is_valid_utf8(text);
 }
 
 bool is_segment(std::string_view text) {

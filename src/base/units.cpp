@@ -102,10 +102,12 @@ Result<std::int64_t> parse(const Grammar& grammar, std::string_view text) {
     const Scaled scaled = scale(*number, known.unit);
     if (scaled.fault == ScaleFault::kNotWhole)
       return not_a(grammar.what, text,
-                   "it is not a whole number of " + std::string(grammar.smallest));
+                   "it is not a whole number of " + std::string(grammar.smallest),
+                   "write a whole number of " + std::string(grammar.smallest));
     if (scaled.fault == ScaleFault::kTooLarge)
       return not_a(grammar.what, text,
-                   "it is more than 9223372036854775807 " + std::string(grammar.smallest));
+                   "it is more than 9223372036854775807 " + std::string(grammar.smallest),
+                   "write a smaller amount");
     return scaled.value;
   }
   const std::string reason =

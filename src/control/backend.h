@@ -53,8 +53,8 @@ struct ObservedTask {
 };
 
 struct Observation {
-  std::vector<NodeSpec> nodes;       // those in reach
-  std::vector<ObservedTask> tasks;   // every attempt on them that is not forgotten
+  std::vector<NodeSpec> nodes;      // those in reach
+  std::vector<ObservedTask> tasks;  // every attempt on them that is not forgotten
 };
 
 // Whether a limit is kept by force or only in our books.

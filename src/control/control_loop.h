@@ -50,8 +50,14 @@ struct EndedJob {
   JobRecord record;
 };
 
+// Whether jobs that have ended are kept under history/.
+enum class History : std::uint8_t { kKeep, kDrop };
+
 struct ControlOptions {
-  // How often the backend's whole state is compared with ours.
+  History history = History::kKeep;
+  // The queues there are: configuration, not records.
+  std::vector<QueueSpec> queues = {QueueSpec{}};
+  // How often the backend's whole state is compared with ours; 0: only at start.
   Duration reconcile_interval = Duration::seconds(30);
   // Called with each committed turn's decisions, in order (decision log,
   // hashes, metrics).

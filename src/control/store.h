@@ -1,9 +1,12 @@
 // The store port: keys with revisions, and nothing more. Memory, SQLite and
-// etcd implement it and pass one contract suite (tests/contracts/store.h).
+// etcd implement it and pass one contract suite
+// (tests/contracts/store_contract.h).
 //
 // Keys are UTF-8 paths such as "live/job/42"; values are bytes. Every commit
-// that succeeds gets the next revision; a key carries the revision of the
-// commit that last wrote it. One writer thread; readers may be others.
+// that changes something gets the next revision; one that changes nothing (no
+// put, no erase of a present key) gives the current one, as in etcd. A key
+// carries the revision of the commit that last wrote it. One writer thread;
+// readers may be others.
 #pragma once
 
 #include <cstdint>
@@ -66,13 +69,15 @@ class Store {
                                              std::size_t count) = 0;
 
   // All or nothing, durable before it returns. Errors: kConflict when a
-  // compare fails (its key in the message), kLimit over limits(), kUnavailable
-  // when the disk is full or read-only, kCorrupt.
+  // compare fails (its key in the message), kInvalid for a key written twice
+  // or not UTF-8, kLimit over limits(), kUnavailable when the disk is full or
+  // read-only, kCorrupt. After kUnavailable nothing is applied as long as the
+  // store stays open; a crash right then may yet bring the whole commit back.
   virtual Result<Revision> commit(const Transaction& transaction) = 0;
 
   // Changes with revision > from, in order, each exactly once, at most `count`
   // (whole revisions, at least one). Error kNotFound ("gone, relist") when
-  // they are no longer kept.
+  // they are no longer kept, or `from` is ahead of the store.
   virtual Result<std::vector<Change>> changes_after(Revision from, std::size_t count) = 0;
 
   virtual StoreLimits limits() const = 0;

@@ -15,7 +15,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +36,13 @@ enum class TieBreak : std::uint8_t {
   kRandom,      // uniformly, from the engine's own seeded stream
 };
 
+// Whether every step ends with a recount of all derived state (and aborts on a
+// difference): for tests, since it costs a look at every record.
+enum class Verify : std::uint8_t { kOff, kEveryStep };
+
 struct EngineOptions {
   std::uint64_t seed = 0;
+  Verify verify = Verify::kOff;
   TieBreak tie_break = TieBreak::kLowestName;
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
@@ -71,6 +78,8 @@ class Engine {
   const JobRecord* job(JobId id) const;
   // All jobs that are not gone, in order of id.
   std::vector<const JobRecord*> jobs() const;
+  // Up to `count` jobs with an id greater than `after` (none(): from the first).
+  std::vector<const JobRecord*> jobs_after(JobId after, std::size_t count) const;
   // All nodes, in order of registration (NodeId::value is the index).
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take
@@ -80,6 +89,12 @@ class Engine {
   // Every reason why a pending job does not run, the deciding one first, with
   // numbers of this moment. Empty for a job that is not pending.
   std::vector<Reason> explain(JobId id) const;
+  // The deciding reason alone: cheap enough for every row of a list.
+  std::optional<Reason> main_reason(JobId id) const;
+
+  // Recounts all derived state from the records; the first difference found,
+  // or empty.
+  std::optional<std::string> check_invariants() const;
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -55,37 +56,66 @@ struct LaunchFailed {
 
 // --- from users and operators ---
 
-// The edge's parent has already ended, and this way.
 struct JobSubmitted {
   JobId id;
   std::string uid;
   std::shared_ptr<const JobSpec> spec;
   std::vector<DependencyRecord> waits_for;  // parents that have not ended yet
   bool held = false;
+  // A parent ended long ago in a way that the edge does not accept: the job
+  // ends at once, for this reason.
+  std::optional<Reason> never;
 };
-struct JobCancelRequested { JobId job; std::string by; };
-struct JobHoldRequested { JobId job; std::string by; };
-struct JobReleaseRequested { JobId job; std::string by; };
-struct JobRequeueRequested { JobId job; std::string by; };
-struct NodeDrainRequested { std::string node; bool drained = true; std::string by; };
-struct QueueConfigured { QueueSpec spec; };
-struct QueueRemoved { std::string name; };
+struct JobCancelRequested {
+  JobId job;
+  std::string by;
+};
+struct JobHoldRequested {
+  JobId job;
+  std::string by;
+};
+struct JobReleaseRequested {
+  JobId job;
+  std::string by;
+};
+struct JobRequeueRequested {
+  JobId job;
+  std::string by;
+};
+struct NodeDrainRequested {
+  std::string node;
+  bool drained = true;
+  std::string by;
+};
+struct QueueConfigured {
+  QueueSpec spec;
+};
+struct QueueRemoved {
+  std::string name;
+};
 
 // --- from the store, by way of the control loop ---
 
 // A record as it was stored, at start-up. Nodes before jobs.
-struct NodeRestored { NodeRecord record; };
-struct JobRestored { JobRecord record; };
+struct NodeRestored {
+  NodeRecord record;
+};
+struct JobRestored {
+  JobRecord record;
+};
 // The turn's decisions are durable.
-struct TurnCommitted { std::uint64_t turn = 0; };
+struct TurnCommitted {
+  std::uint64_t turn = 0;
+};
 // The turn was not stored: it and all later turns are undone, in order. The
 // loop tells the facts of those turns again.
-struct TurnRejected { std::uint64_t turn = 0; };
+struct TurnRejected {
+  std::uint64_t turn = 0;
+};
 
-using Event =
-    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                 NodeRestored, JobRestored, TurnCommitted, TurnRejected>;
+using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
+                           NodeRestored, JobRestored, TurnCommitted, TurnRejected>;
 
 }  // namespace gridfold

@@ -30,11 +30,11 @@ std::optional<WorkloadClass> parse_workload_class(std::string_view text);
 // share, a memory amount, or both; `share` 0 with a memory means "accounted by
 // memory only".
 struct DeviceRequest {
-  std::string device_class;         // "gpu", "npu", …
-  std::int32_t count = 0;           // devices a task
-  DeviceShare share = kWholeDevice; // of each device
-  Bytes memory;                     // of each device; 0: none asked beyond the share
-  std::vector<std::string> models;  // any of these; empty: any model
+  std::string device_class;          // "gpu", "npu", …
+  std::int32_t count = 0;            // devices a task
+  DeviceShare share = kWholeDevice;  // of each device
+  Bytes memory;                      // of each device; 0: none asked beyond the share
+  std::vector<std::string> models;   // any of these; empty: any model
   friend bool operator==(const DeviceRequest&, const DeviceRequest&) = default;
 
   bool is_whole() const { return share == kWholeDevice; }
@@ -104,10 +104,10 @@ struct Stop {
 
 // What the job says about its checkpoints.
 struct Checkpoint {
-  std::string signal = "TERM";              // asks the job to save
-  Duration grace = Duration::seconds(30);   // it needs at most this long
-  Known<Duration> interval;                 // saves by itself this often
-  Known<Duration> cost;                     // one save takes this long
+  std::string signal = "TERM";             // asks the job to save
+  Duration grace = Duration::seconds(30);  // it needs at most this long
+  Known<Duration> interval;                // saves by itself this often
+  Known<Duration> cost;                    // one save takes this long
   friend bool operator==(const Checkpoint&, const Checkpoint&) = default;
 };
 

@@ -20,7 +20,10 @@ struct DeviceSpec {
   Known<Bytes> memory;       // unknown memory cannot be asked for
   std::string uid;           // the vendor's id, or empty
   DeviceOrigin origin = DeviceOrigin::kReal;
-  std::int32_t numa = -1;    // NUMA node, -1 unknown
+  std::int32_t numa = -1;  // NUMA node, -1 unknown
+  // Why it must not be given to new work, as the backend says ("GPU is lost").
+  // Empty: nothing is known to be wrong. It keeps its place among the devices.
+  std::string fault;
   friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
 };
 
@@ -41,11 +44,12 @@ struct NodeSpec {
 // Limits hold for a queue and everything beneath it; "a/b" lies beneath "a".
 struct QueueSpec {
   std::string name = "default";
-  std::int32_t priority = 0;                   // higher first, before job priority
+  std::int32_t priority = 0;  // higher first, before job priority
   Limit<MilliCores> cpu;
   Limit<Bytes> memory;
-  std::map<std::string, std::int64_t> devices; // class -> thousandths of a device; absent: unlimited
-  bool open = true;                            // takes new jobs
+  std::map<std::string, std::int64_t>
+      devices;       // class -> thousandths of a device; absent: unlimited
+  bool open = true;  // takes new jobs
   friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };
 

@@ -6,14 +6,37 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 28> kCodes = {
-    "ExceedsCluster",      "NoMatchingNode", "ExceedsQuotaMax",  "QueueClosed",
-    "InsufficientFree",    "QuotaInUse",     "GangIncomplete",   "BehindInQueue",
-    "DependencyPending",   "Held",           "NodeDraining",     "PreemptionPending",
-    "BackoffAfterFailure", "ReservedFor",    "NotYetConsidered", "Completed",
-    "TaskFailed",          "LaunchFailed",   "NodeLost",         "OutOfMemory",
-    "TimeLimit",           "CancelledBy",    "Preempted",        "Requeued",
-    "DependencyNeverMet",  "LaunchFailures", "DrainedBy",        "DeviceDirty"};
+constexpr std::array<std::string_view, 31> kCodes = {"ExceedsCluster",
+                                                     "NoMatchingNode",
+                                                     "ExceedsQuotaMax",
+                                                     "QueueClosed",
+                                                     "InsufficientFree",
+                                                     "QuotaInUse",
+                                                     "Fragmented",
+                                                     "GangIncomplete",
+                                                     "BehindInQueue",
+                                                     "DependencyPending",
+                                                     "Held",
+                                                     "NodeDraining",
+                                                     "PreemptionPending",
+                                                     "BackoffAfterFailure",
+                                                     "ReservedFor",
+                                                     "NotYetConsidered",
+                                                     "Placed",
+                                                     "Started",
+                                                     "Completed",
+                                                     "TaskFailed",
+                                                     "LaunchFailed",
+                                                     "NodeLost",
+                                                     "OutOfMemory",
+                                                     "TimeLimit",
+                                                     "CancelledBy",
+                                                     "Preempted",
+                                                     "Requeued",
+                                                     "DependencyNeverMet",
+                                                     "LaunchFailures",
+                                                     "DrainedBy",
+                                                     "DeviceDirty"};
 static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kDeviceDirty) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {

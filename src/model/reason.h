@@ -15,36 +15,39 @@ namespace gridfold {
 
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
-  kExceedsCluster,          // {resource, need, capacity}: even empty, the nodes are too few
-  kNoMatchingNode,          // {constraint, need, largest}: no node could ever hold one task
-  kExceedsQuotaMax,         // {queue, resource, need, limit}
-  kQueueClosed,             // {queue}
+  kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
+  kNoMatchingNode,   // {constraint, need, largest}: no node could ever hold one task
+  kExceedsQuotaMax,  // {queue, resource, need, limit}
+  kQueueClosed,      // {queue}
   // Waiting.
-  kInsufficientFree,        // {resource, need, free, largest_block}
-  kQuotaInUse,              // {queue, resource, limit, used, need, short}
-  kGangIncomplete,          // {have, need}: so many tasks of the gang would fit now
-  kBehindInQueue,           // {position}
-  kDependencyPending,       // {job}
-  kHeld,                    // {by}
-  kNodeDraining,            // {node}
-  kPreemptionPending,       // {victims}
-  kBackoffAfterFailure,     // {until_ns, attempt}
-  kReservedFor,             // {job}: the free room is earmarked
-  kNotYetConsidered,        // the next cycle will
-  // Ends, stops and refusals.
+  kInsufficientFree,     // {resource, need, free, largest_block}
+  kQuotaInUse,           // {queue, resource, limit, used, need, short}
+  kFragmented,           // {need, nodes}: each resource would do on some node, all of them on none
+  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now
+  kBehindInQueue,        // {position}
+  kDependencyPending,    // {job}
+  kHeld,                 // {by}
+  kNodeDraining,         // {node}
+  kPreemptionPending,    // {victims}
+  kBackoffAfterFailure,  // {until_ns, attempt}
+  kReservedFor,          // {job}: the free room is earmarked
+  kNotYetConsidered,     // the next cycle will
+  // Starts, ends and stops.
+  kPlaced,   // {tasks}: room was found, the launch is ordered
+  kStarted,  // the backend says that it runs
   kCompleted,
-  kTaskFailed,              // {task, exit_code | signal}
-  kLaunchFailed,            // {task, message}
-  kNodeLost,                // {node}
-  kOutOfMemory,             // {task}
-  kTimeLimit,               // {limit_ns}
-  kCancelledBy,             // {by}
-  kPreempted,               // {by}
-  kRequeued,                // {by}
-  kDependencyNeverMet,      // {job, condition}
-  kLaunchFailures,          // {count, window_ns}: a node was drained for it
-  kDrainedBy,               // {by}
-  kDeviceDirty,             // {device}
+  kTaskFailed,          // {task, exit_code | signal}
+  kLaunchFailed,        // {task, message}
+  kNodeLost,            // {node}
+  kOutOfMemory,         // {task}
+  kTimeLimit,           // {limit_ns}
+  kCancelledBy,         // {by}
+  kPreempted,           // {by}
+  kRequeued,            // {by}
+  kDependencyNeverMet,  // {job, condition}
+  kLaunchFailures,      // {count, window_ns}: a node was drained for it
+  kDrainedBy,           // {by}
+  kDeviceDirty,         // {device}
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -19,7 +19,13 @@
 namespace gridfold {
 
 enum class JobState : std::uint8_t {
-  kPending, kStarting, kRunning, kStopping, kSucceeded, kFailed, kCancelled,
+  kPending,
+  kStarting,
+  kRunning,
+  kStopping,
+  kSucceeded,
+  kFailed,
+  kCancelled,
 };
 // Lower-case words, as stored and shown: "pending", "running", …
 std::string_view to_string(JobState state);
@@ -69,9 +75,9 @@ struct TaskRecord {
   // Counts every launch of this task, from 1: the fencing epoch. A report or
   // an order of another attempt has no effect.
   std::uint32_t attempt = 0;
-  std::int32_t retries = 0;      // restarts in place since the job last started
-  Allocation allocation;         // meaningful while holds_allocation(phase)
-  std::optional<ExitStatus> exit;  // of the last attempt that ended
+  std::int32_t retries = 0;               // restarts in place since the job last started
+  Allocation allocation;                  // meaningful while holds_allocation(phase)
+  std::optional<ExitStatus> exit;         // of the last attempt that ended
   Instant not_before = Instant::never();  // kBackoff: when to restart
   Instant started_at = Instant::never();  // of the current attempt
   // Claimed room: where this task will start once its victims have left.
@@ -81,7 +87,13 @@ struct TaskRecord {
 
 // Why a running job is being stopped, and so what becomes of it then.
 enum class StopCause : std::uint8_t {
-  kNone, kCancel, kPreempt, kRequeue, kTimeLimit, kTaskFailed, kNodeLost,
+  kNone,
+  kCancel,
+  kPreempt,
+  kRequeue,
+  kTimeLimit,
+  kTaskFailed,
+  kNodeLost,
 };
 std::string_view to_string(StopCause cause);
 std::optional<StopCause> parse_stop_cause(std::string_view text);
@@ -94,9 +106,21 @@ struct DependencyRecord {
   friend bool operator==(const DependencyRecord&, const DependencyRecord&) = default;
 };
 
+// Whether a parent that ended in `state` after so many runs satisfies the edge.
+// A job that never ran satisfies none.
+constexpr bool is_satisfied(DependencyCondition condition, JobState state, std::int32_t runs) {
+  if (runs == 0) return false;
+  switch (condition) {
+    case DependencyCondition::kOk: return state == JobState::kSucceeded;
+    case DependencyCondition::kAny: return true;
+    case DependencyCondition::kFailed: return state == JobState::kFailed;
+  }
+  return false;
+}
+
 struct JobRecord {
   JobId id;
-  std::string uid;  // UUIDv7, the public id
+  std::string uid;                      // UUIDv7, the public id
   std::shared_ptr<const JobSpec> spec;  // shared by the record's copies: immutable
   JobState state = JobState::kPending;
   StopCause stopping = StopCause::kNone;
@@ -104,11 +128,12 @@ struct JobRecord {
   Instant submitted_at{};
   Instant started_at = Instant::never();  // first task of the current run
   Instant ended_at = Instant::never();
-  Duration waited{};           // pending time over all runs, up to the last start
+  Duration waited{};  // pending time over all runs, up to the last start
   Instant pending_since{};
-  std::int32_t evictions = 0;
-  std::int32_t runs = 0;       // times the job was started
-  std::optional<Reason> reason;  // why it is in this state, where there is more to say
+  std::int32_t evictions = 0;               // times it was preempted
+  std::int32_t losses = 0;                  // runs lost through no fault of its own
+  std::int32_t runs = 0;                    // times the job was started
+  std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
   std::vector<TaskRecord> tasks;
 };
@@ -119,8 +144,8 @@ struct NodeRecord {
   NodeSpec spec;
   bool up = false;
   bool drained = false;
-  std::optional<Reason> reason;      // why drained or down
-  std::uint64_t dirty_devices = 0;   // quarantined: clean-up failed
+  std::optional<Reason> reason;     // why drained or down
+  std::uint64_t dirty_devices = 0;  // quarantined: clean-up failed
 };
 
 }  // namespace gridfold

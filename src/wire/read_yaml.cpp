@@ -155,7 +155,10 @@ Result<std::vector<DocumentNode>> read_yaml(std::string_view text) {
   std::vector<DocumentNode> documents;
   YamlEvents events;
   try {
-    std::istringstream stream{std::string(text)};
+    // yaml-cpp 0.7 takes a quote that is never closed for closed at a final
+    // line end, and a last key without a colon for a key; a comment after it
+    // brings both to light.
+    std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "#" : "")};
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(events)) {
       DocumentNode root = events.builder().take_root();

@@ -92,6 +92,8 @@ bool TreeBuilder::place(DocumentNode node) {
   }
   DocumentEntry entry;
   if (keys_.back()) entry = *std::exchange(keys_.back(), std::nullopt);
+  // An empty YAML value has no place but its key's.
+  if (node.kind == Kind::kNull && entry.key_position.line > 0) node.position = entry.key_position;
   entry.value = std::move(node);
   auto& entries = open_.back().entries;
   entries.push_back(std::move(entry));

@@ -1,0 +1,715 @@
+#include "control/control_loop.h"
+
+#include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/json_writer.h"
+#include "control/reconcile.h"
+#include "control/records.h"
+#include "control/uuid.h"
+#include "wire/job_file.h"
+#include "wire/job_json.h"
+
+namespace gridfold {
+namespace {
+
+constexpr Duration kRetryWhenReadOnly = Duration::seconds(1);
+constexpr Duration kIdempotencyKept = Duration::hours(24);
+
+// What the user asked for by an idempotency key, and what was answered.
+struct KeyEntry {
+  std::string digest;
+  Instant at{};
+  SubmitAnswer answer;
+};
+
+std::string encode_key(const KeyEntry& entry) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("digest").string(entry.digest).key("at").number(entry.at.ns);
+  json.key("jobs").begin_array();
+  for (const SubmittedJob& job : entry.answer.jobs)
+    json.begin_array().number(job.id.value).string(job.uid).string(job.name).end_array();
+  json.end_array().end_object();
+  return out;
+}
+
+Result<KeyEntry> decode_key(const std::string& key, const std::string& value) {
+  try {
+    const auto json = nlohmann::json::parse(value);
+    KeyEntry entry;
+    entry.digest = json.at("digest").get<std::string>();
+    entry.at.ns = json.at("at").get<std::int64_t>();
+    for (const auto& job : json.at("jobs"))
+      entry.answer.jobs.push_back({JobId(job.at(0).get<std::uint64_t>()),
+                                   job.at(1).get<std::string>(), job.at(2).get<std::string>()});
+    entry.answer.repeated = true;
+    return entry;
+  } catch (const std::exception& problem) {
+    return corrupt("record " + key + " does not read back: " + problem.what());
+  }
+}
+
+// Where the job's tasks run: the tasks of this run in order, which gives ranks.
+struct Ranks {
+  std::map<std::uint32_t, std::uint32_t> rank_of;
+  std::vector<std::string> peers;
+};
+Ranks ranks_of(const JobRecord& record, std::span<const NodeRecord> nodes) {
+  Ranks ranks;
+  for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
+    const TaskRecord& task = record.tasks[i];
+    if (task.phase == TaskPhase::kIdle) continue;
+    ranks.rank_of[i] = static_cast<std::uint32_t>(ranks.peers.size());
+    ranks.peers.push_back(nodes[task.allocation.node.value].spec.name);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+struct ControlLoop::State {
+  State(ControlOptions o, Engine e, Store& s, Backend& b, Clock& c)
+      : options(std::move(o)), engine(std::move(e)), store(s), backend(b), clock(c) {}
+
+  ControlOptions options;
+  Engine engine;
+  Store& store;
+  Backend& backend;
+  Clock& clock;
+
+  records::Meta meta;
+  Revision meta_revision = 0;  // of live/meta: ours as long as we own the store
+  Revision revision = 0;
+  bool meta_changed = false;
+
+  // Facts and requests for the next turn, in order of arrival. Facts are told
+  // again when a turn is rejected; users are told why instead.
+  enum class Source : std::uint8_t { kFact, kUser };
+  struct Incoming {
+    Event event;
+    Source source = Source::kFact;
+  };
+  std::vector<Incoming> inbox;
+  struct Waiting {
+    Completion<void> done;
+  };
+  std::vector<Waiting> requests;
+  struct Submitting {
+    SubmitAnswer answer;
+    Completion<SubmitAnswer> done;
+  };
+  std::vector<Submitting> submissions;
+  std::vector<std::pair<std::string, std::string>> new_keys;  // to be stored with the turn
+  std::map<std::pair<std::string, std::string>, KeyEntry> keys;
+  std::map<std::string, JobId, std::less<>> uids;
+  std::map<std::pair<std::string, std::string>, std::set<JobId>> names;
+
+  std::optional<Error> read_only;
+  bool fenced_off = false;  // another daemon owns the store: for good
+  Instant retry_at = Instant::never();
+  Instant reconcile_at = Instant::never();
+
+  Result<void> load();
+  Result<JobRecord> load_ended(std::string_view key, std::string_view value) const;
+  Error why_read_only() const;
+  Result<std::vector<DependencyRecord>> resolve(const SubmitRequest& request, std::size_t index,
+                                                std::span<const SubmittedJob> batch,
+                                                std::optional<Reason>& never) const;
+  const JobRecord* find(std::string_view tenant, std::string_view reference) const;
+  Result<JobRecord> find_ended(std::string_view tenant, std::string_view reference) const;
+  void index(const JobRecord& record);
+  void unindex(const JobRecord& record);
+  void run_reconcile();
+  Transaction transaction_for(const Decisions& decisions);
+  void carry_out(const Decisions& decisions);
+  void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
+  void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
+  void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
+  void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
+  void expire_keys(Instant now, Transaction& transaction);
+};
+
+ControlLoop::ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
+                         Clock& clock)
+    : state_(
+          std::make_unique<State>(std::move(options), std::move(engine), store, backend, clock)) {}
+ControlLoop::~ControlLoop() = default;
+
+const Engine& ControlLoop::engine() const { return state_->engine; }
+Backend& ControlLoop::backend() { return state_->backend; }
+const std::optional<Error>& ControlLoop::read_only() const { return state_->read_only; }
+Revision ControlLoop::revision() const { return state_->revision; }
+
+// --- Start ---
+
+Result<void> ControlLoop::start(Backend::EventSink sink) {
+  State& s = *state_;
+  if (auto loaded = s.load(); !loaded) return loaded;
+  // Owning the store: whoever wrote live/meta last. Every later commit
+  // compares its revision, so a daemon that was replaced cannot write.
+  ++s.meta.epoch;
+  Transaction claim;
+  claim.compare.push_back({"live/meta", s.meta_revision});
+  claim.put.emplace_back("live/meta", records::encode(s.meta));
+  const auto revision = s.store.commit(claim);
+  if (!revision) return revision.error().with_context("taking over the store");
+  s.revision = s.meta_revision = *revision;
+  if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
+  s.run_reconcile();
+  return {};
+}
+
+Result<void> ControlLoop::State::load() {
+  const auto snapshot = store.load("live/");
+  if (!snapshot) return snapshot.error();
+  revision = snapshot->revision;
+
+  std::vector<NodeRecord> nodes;
+  std::map<JobId, std::shared_ptr<const JobSpec>> specs;
+  std::vector<std::pair<JobId, const KeyValue*>> job_entries;
+  for (const KeyValue& entry : snapshot->entries) {
+    const std::string_view key = entry.key;
+    if (key == "live/meta") {
+      const auto read = records::decode_meta(entry.value);
+      if (!read) return read.error();
+      meta = *read;
+      meta_revision = entry.revision;
+    } else if (key.starts_with("live/node/")) {
+      auto node = records::decode_node(key.substr(10), entry.value);
+      if (!node) return node.error();
+      nodes.push_back(std::move(*node));
+    } else if (key.starts_with("live/spec/")) {
+      const auto id = records::job_of_key(key);
+      if (!id) return id.error();
+      auto spec = parse_stored_job(entry.value);
+      if (!spec) return corrupt("record " + entry.key + ": " + spec.error().describe());
+      specs[*id] = std::make_shared<const JobSpec>(std::move(*spec));
+    } else if (key.starts_with("live/job/")) {
+      const auto id = records::job_of_key(key);
+      if (!id) return id.error();
+      job_entries.emplace_back(*id, &entry);
+    } else if (key.starts_with("live/key/")) {
+      const std::string_view rest = key.substr(9);
+      const std::size_t slash = rest.find('/');
+      auto read = decode_key(entry.key, entry.value);
+      if (!read) return read.error();
+      keys[{std::string(rest.substr(0, slash)), std::string(rest.substr(slash + 1))}] =
+          std::move(*read);
+    }
+  }
+
+  // In the order of their numbers, so that ids are as they were.
+  std::sort(nodes.begin(), nodes.end(),
+            [](const NodeRecord& a, const NodeRecord& b) { return a.id < b.id; });
+  std::map<std::string, NodeId, std::less<>> by_name;
+  std::vector<Event> events;
+  for (const QueueSpec& queue : options.queues) events.emplace_back(QueueConfigured{queue});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].id = NodeId(static_cast<std::uint32_t>(i));
+    by_name[nodes[i].spec.name] = nodes[i].id;
+    events.emplace_back(NodeRestored{nodes[i]});
+  }
+  const auto find_node = [&](std::string_view name) {
+    const auto it = by_name.find(name);
+    return it == by_name.end() ? NodeId::none() : it->second;
+  };
+  for (const auto& [id, entry] : job_entries) {
+    auto record = records::decode_job(id, entry->value, find_node);
+    if (!record) return record.error();
+    const auto spec = specs.find(id);
+    if (spec == specs.end())
+      return corrupt("record " + entry->key + " has no " + records::spec_key(id) + " beside it");
+    record->spec = spec->second;
+    if (record->tasks.size() != static_cast<std::size_t>(record->spec->task_count()))
+      return corrupt("record " + entry->key + ": its tasks and its spec differ in number");
+    index(*record);
+    events.emplace_back(JobRestored{std::move(*record)});
+  }
+  // No node is up yet and no time passes: records go in, nothing is decided.
+  const Decisions nothing = engine.step(Instant{}, events);
+  assert(nothing.list.empty() && nothing.changed_jobs.empty());
+  static_cast<void>(nothing);
+  return {};
+}
+
+// --- Input ---
+
+Error ControlLoop::State::why_read_only() const {
+  Error error = *read_only;
+  error.kind = ErrorKind::kUnavailable;
+  error.hint = fenced_off ? "another daemon has taken over this store; stop this one"
+                          : "free some space or make the store writable; the daemon tries again "
+                            "by itself";
+  return error.with_context("the store cannot be written, nothing new is accepted");
+}
+
+void ControlLoop::post(Event event) { state_->inbox.push_back({std::move(event)}); }
+
+void ControlLoop::request(Event event, Completion<void> done) {
+  State& s = *state_;
+  if (s.read_only) return done(s.why_read_only());
+  const auto check_job = [&](JobId id, auto ok, const char* verb) -> Result<void> {
+    const JobRecord* job = s.engine.job(id);
+    if (job == nullptr) return not_found("there is no live job " + std::to_string(id.value));
+    if (ok(*job)) return {};
+    return conflict("job " + job->uid + " is " + std::string(to_string(job->state)) +
+                    ": it cannot be " + verb);
+  };
+  const auto check_node = [&](const std::string& name) -> Result<void> {
+    for (const NodeRecord& node : s.engine.nodes())
+      if (node.spec.name == name) return {};
+    return not_found("there is no node " + name);
+  };
+  Result<void> allowed;
+  if (const auto* e = std::get_if<JobCancelRequested>(&event)) {
+    allowed = check_job(
+        e->job, [](const JobRecord& j) { return !is_terminal(j.state); }, "cancelled");
+  } else if (const auto* h = std::get_if<JobHoldRequested>(&event)) {
+    allowed = check_job(
+        h->job, [](const JobRecord& j) { return j.state == JobState::kPending; }, "held");
+  } else if (const auto* r = std::get_if<JobReleaseRequested>(&event)) {
+    allowed = check_job(
+        r->job, [](const JobRecord& j) { return j.held; }, "released, for it is not held");
+  } else if (const auto* q = std::get_if<JobRequeueRequested>(&event)) {
+    allowed = check_job(
+        q->job,
+        [](const JobRecord& j) { return !is_terminal(j.state) && j.state != JobState::kPending; },
+        "requeued, for it does not run");
+  } else if (const auto* d = std::get_if<NodeDrainRequested>(&event)) {
+    allowed = check_node(d->node);
+  }
+  if (!allowed) return done(allowed);
+  s.inbox.push_back({std::move(event), State::Source::kUser});
+  s.requests.push_back({std::move(done)});
+}
+
+// Edges whose parent is still to end. An edge that can never be met any more
+// sets `never`.
+Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
+    const SubmitRequest& request, std::size_t index, std::span<const SubmittedJob> batch,
+    std::optional<Reason>& never) const {
+  std::vector<DependencyRecord> edges;
+  for (const Dependency& edge : request.jobs[index].after) {
+    std::optional<JobId> parent;
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (i != index && batch[i].name == edge.job) parent = batch[i].id;
+    }
+    if (!parent) {
+      if (const JobRecord* live = find(request.tenant, edge.job)) parent = live->id;
+    }
+    if (parent) {
+      edges.push_back({*parent, edge.condition});
+      continue;
+    }
+    const auto ended = find_ended(request.tenant, edge.job);
+    if (!ended) {
+      Error error = invalid("there is no job \"" + edge.job + "\" to wait for");
+      error.field = "after";
+      error.hint = "name a job of this batch, or give the id of one that exists";
+      return error;
+    }
+    if (!is_satisfied(edge.condition, ended->state, ended->runs))
+      never = Reason(ReasonCode::kDependencyNeverMet,
+                     {{"job", ended->uid}, {"condition", std::string(to_string(edge.condition))}});
+  }
+  return edges;
+}
+
+void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
+  State& s = *state_;
+  if (s.read_only) return done(s.why_read_only());
+  const Instant now = s.clock.now();
+  const std::pair key{request.tenant, request.idempotency_key};
+  if (!request.idempotency_key.empty()) {
+    if (const auto it = s.keys.find(key); it != s.keys.end()) {
+      if (it->second.digest != request.body_digest)
+        return done(conflict("idempotency key \"" + request.idempotency_key +
+                             "\" was used with another body"));
+      // The first may still wait for its commit: answered with it.
+      s.submissions.push_back({it->second.answer, std::move(done)});
+      return;
+    }
+  }
+  std::vector<SubmittedJob> batch;
+  for (const JobSpec& job : request.jobs) {
+    const JobId id(s.meta.next_job + batch.size());
+    batch.push_back(
+        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job.name});
+  }
+  std::vector<Event> events;
+  const std::vector<QueueSpec> queues = s.engine.queues();
+  for (std::size_t i = 0; i < request.jobs.size(); ++i) {
+    JobSpec& job = request.jobs[i];
+    const auto queue = std::find_if(queues.begin(), queues.end(),
+                                    [&](const QueueSpec& q) { return q.name == job.queue; });
+    if (queue == queues.end() || !queue->open) {
+      Error error = queue == queues.end() ? not_found("there is no queue \"" + job.queue + "\"")
+                                          : conflict("queue \"" + job.queue + "\" takes no jobs");
+      error.kind = ErrorKind::kInvalid;
+      error.field = "queue";
+      std::string names;
+      for (const QueueSpec& q : queues) {
+        if (q.open) names += (names.empty() ? "" : ", ") + q.name;
+      }
+      error.hint = "open queues: " + names;
+      return done(error);
+    }
+    job.tenant = request.tenant;
+    std::optional<Reason> never;
+    auto edges = s.resolve(request, i, batch, never);
+    if (!edges) return done(edges.error());
+    events.emplace_back(JobSubmitted{batch[i].id, batch[i].uid,
+                                     std::make_shared<const JobSpec>(std::move(job)),
+                                     std::move(*edges), request.held, std::move(never)});
+  }
+  // Nothing can refuse the batch any more.
+  s.meta.next_job += batch.size();
+  s.meta_changed = true;
+  for (Event& event : events) s.inbox.push_back({std::move(event), State::Source::kUser});
+  SubmitAnswer answer{std::move(batch)};
+  if (!request.idempotency_key.empty()) {
+    KeyEntry entry{request.body_digest, now, answer};
+    entry.answer.repeated = true;
+    s.new_keys.emplace_back(request.tenant, request.idempotency_key);
+    s.keys[key] = std::move(entry);
+  }
+  s.submissions.push_back({std::move(answer), std::move(done)});
+}
+
+// --- One turn ---
+
+Instant ControlLoop::turn() {
+  State& s = *state_;
+  const Instant now = s.clock.now();
+  if (s.reconcile_at <= now) s.run_reconcile();
+  const bool retry_due = s.retry_at <= now;
+  const Instant wake = std::min(s.engine.next_wake(), s.reconcile_at);
+  if (s.fenced_off) return Instant::never();
+  if (s.read_only && !retry_due) return s.retry_at;
+  if (s.inbox.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
+    return wake;
+
+  std::vector<State::Incoming> incoming = std::exchange(s.inbox, {});
+  std::vector<Event> events;
+  events.reserve(incoming.size());
+  for (const State::Incoming& in : incoming) events.push_back(in.event);
+  const Decisions decisions = s.engine.step(now, events);
+  Transaction transaction = s.transaction_for(decisions);
+  if (!transaction.put.empty() || !transaction.erase.empty()) {
+    s.expire_keys(now, transaction);
+    transaction.compare.push_back({"live/meta", s.meta_revision});
+    const bool writes_meta = s.meta_changed;
+    if (writes_meta) transaction.put.emplace_back("live/meta", records::encode(s.meta));
+    const auto revision = s.store.commit(transaction);
+    if (!revision) {
+      s.rejected(decisions, std::move(incoming), revision.error());
+      return s.retry_at;
+    }
+    s.revision = *revision;
+    if (writes_meta) s.meta_revision = *revision;
+    s.meta_changed = false;
+  }
+  s.committed(now, decisions, events);
+  return std::min(s.engine.next_wake(), s.reconcile_at);
+}
+
+Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
+  Transaction transaction;
+  const auto nodes = engine.nodes();
+  for (const NodeId node : decisions.changed_nodes) {
+    if (node.value >= nodes.size()) continue;  // its joining was undone
+    const NodeRecord& record = nodes[node.value];
+    transaction.put.emplace_back(records::node_key(record.spec.name), records::encode_node(record));
+  }
+  for (const JobId id : decisions.changed_jobs) {
+    const JobRecord* record = engine.job(id);
+    if (record == nullptr) continue;  // its submission was undone
+    if (!is_terminal(record->state)) {
+      transaction.put.emplace_back(records::job_key(id), records::encode_job(*record, nodes));
+      if (uids.find(record->uid) == uids.end())
+        transaction.put.emplace_back(records::spec_key(id), to_json(*record->spec));
+      continue;
+    }
+    if (uids.find(record->uid) != uids.end()) {
+      transaction.erase.push_back(records::job_key(id));
+      transaction.erase.push_back(records::spec_key(id));
+    }
+    if (options.history == History::kDrop) continue;
+    std::string value = "{\"record\":" + records::encode_job(*record, nodes) +
+                        ",\"spec\":" + to_json(*record->spec) + "}";
+    transaction.put.emplace_back(records::history_key(id), std::move(value));
+    transaction.put.emplace_back(records::history_uid_key(record->uid), std::to_string(id.value));
+    transaction.put.emplace_back(
+        records::history_name_key(record->spec->tenant, record->spec->name, id), record->uid);
+  }
+  for (const auto& [tenant, key] : new_keys)
+    transaction.put.emplace_back(records::idempotency_key(tenant, key),
+                                 encode_key(keys.at({tenant, key})));
+  return transaction;
+}
+
+void ControlLoop::State::expire_keys(Instant now, Transaction& transaction) {
+  // A few each turn: the map is in order of key, not of age, so walk on.
+  int looked = 0;
+  for (auto it = keys.begin(); it != keys.end() && looked < 16; ++looked) {
+    if (now - it->second.at <= kIdempotencyKept) {
+      ++it;
+      continue;
+    }
+    transaction.erase.push_back(records::idempotency_key(it->first.first, it->first.second));
+    it = keys.erase(it);
+  }
+}
+
+void ControlLoop::State::committed(Instant now, const Decisions& decisions,
+                                   const std::vector<Event>& events) {
+  read_only.reset();
+  retry_at = Instant::never();
+  new_keys.clear();
+  for (const JobId id : decisions.changed_jobs) {
+    const JobRecord* record = engine.job(id);
+    if (record == nullptr) continue;
+    is_terminal(record->state) ? unindex(*record) : index(*record);
+  }
+  carry_out(decisions);
+  for (const Event& event : events) {
+    if (const auto* cleaned = std::get_if<TaskCleaned>(&event))
+      backend.forget(cleaned->task, cleaned->attempt);
+    if (const auto* failed = std::get_if<LaunchFailed>(&event))
+      backend.forget(failed->task, failed->attempt);
+  }
+  if (options.on_committed) options.on_committed(now, decisions);
+  if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
+    inbox.insert(inbox.begin(), {TurnCommitted{decisions.turn}});
+
+  std::vector<Waiting> answered = std::move(requests);
+  requests.clear();
+  for (Waiting& waiting : answered) waiting.done({});
+  std::vector<Submitting> submitted = std::move(submissions);
+  submissions.clear();
+  for (Submitting& waiting : submitted) waiting.done(std::move(waiting.answer));
+}
+
+// Nothing of the turn happened. Facts are told again; users are told why.
+void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incoming> incoming,
+                                  const Error& error) {
+  read_only = error;
+  fenced_off = error.kind == ErrorKind::kConflict;
+  retry_at = clock.now() + kRetryWhenReadOnly;
+  std::erase_if(incoming, [](const Incoming& in) { return in.source == Source::kUser; });
+  incoming.insert(incoming.begin(), {TurnRejected{decisions.turn}});
+  inbox.insert(inbox.begin(), std::move_iterator(incoming.begin()),
+               std::move_iterator(incoming.end()));
+  for (const auto& key : new_keys) keys.erase(key);
+  new_keys.clear();
+
+  std::vector<Waiting> answered = std::move(requests);
+  requests.clear();
+  for (Waiting& waiting : answered) waiting.done(why_read_only());
+  std::vector<Submitting> submitted = std::move(submissions);
+  submissions.clear();
+  for (Submitting& waiting : submitted) waiting.done(why_read_only());
+}
+
+// --- Orders ---
+
+void ControlLoop::State::carry_out(const Decisions& decisions) {
+  std::map<JobId, Ranks> ranks;
+  for (const Decision& decision : decisions.list) {
+    if (const auto* order = std::get_if<LaunchTask>(&decision)) {
+      const JobRecord* record = engine.job(order->task.job);
+      if (record == nullptr) continue;
+      // Stopped again within the same turn: never launched.
+      const TaskRecord& task = record->tasks[order->task.index];
+      if (task.attempt != order->attempt || task.phase != TaskPhase::kHeld) continue;
+      const auto [it, fresh] = ranks.try_emplace(record->id);
+      if (fresh) it->second = ranks_of(*record, engine.nodes());
+      launch(*record, it->second, order->task.index);
+    } else if (const auto* end = std::get_if<StopTask>(&decision)) {
+      if (const JobRecord* record = engine.job(end->task.job))
+        stop(*record, end->task.index, end->cause);
+    }
+  }
+}
+
+void ControlLoop::State::launch(const JobRecord& record, const Ranks& ranks, std::uint32_t index) {
+  const TaskRecord& task = record.tasks[index];
+  LaunchOrder order;
+  order.task = {record.id, index};
+  order.attempt = task.attempt;
+  order.job_uid = record.uid;
+  order.spec = record.spec;
+  order.node = engine.nodes()[task.allocation.node.value].spec.name;
+  order.devices = task.allocation.devices;
+  order.rank = ranks.rank_of.at(index);
+  order.world_size = static_cast<std::uint32_t>(ranks.peers.size());
+  order.peers = ranks.peers;
+  backend.launch(order);
+}
+
+void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, StopCause cause) {
+  const TaskRecord& task = record.tasks[index];
+  const bool comes_back = cause == StopCause::kPreempt || cause == StopCause::kRequeue ||
+                          cause == StopCause::kTimeLimit;
+  const Stop how = comes_back ? record.spec->effective_stop() : record.spec->stop;
+  backend.stop({{record.id, index},
+                task.attempt,
+                engine.nodes()[task.allocation.node.value].spec.name,
+                how.signal,
+                how.grace});
+}
+
+void ControlLoop::State::run_reconcile() {
+  reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
+                                                    : clock.now() + options.reconcile_interval;
+  // A turn that was not stored must not be acted on.
+  if (read_only) return;
+  const auto observed = backend.observe();
+  if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
+  const std::vector<const JobRecord*> jobs = engine.jobs();
+  Reconciliation result = reconcile(jobs, engine.nodes(), *observed);
+  for (Event& event : result.events) inbox.push_back({std::move(event)});
+  for (const auto& again : result.launch) {
+    const JobRecord& record = *engine.job(again.task.job);
+    launch(record, ranks_of(record, engine.nodes()), again.task.index);
+  }
+  for (const auto& again : result.stop) {
+    const JobRecord& record = *engine.job(again.task.job);
+    stop(record, again.task.index, record.stopping);
+  }
+  for (const StopOrder& order : result.kill) backend.stop(order);
+  for (const auto& again : result.forget) backend.forget(again.task, again.attempt);
+}
+
+// --- Reading ---
+
+void ControlLoop::State::index(const JobRecord& record) {
+  uids[record.uid] = record.id;
+  names[{record.spec->tenant, record.spec->name}].insert(record.id);
+}
+void ControlLoop::State::unindex(const JobRecord& record) {
+  uids.erase(record.uid);
+  const auto it = names.find({record.spec->tenant, record.spec->name});
+  if (it == names.end()) return;
+  it->second.erase(record.id);
+  if (it->second.empty()) names.erase(it);
+}
+
+namespace {
+
+std::optional<JobId> as_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return JobId(number);
+}
+
+}  // namespace
+
+const JobRecord* ControlLoop::State::find(std::string_view tenant,
+                                          std::string_view reference) const {
+  const auto of_tenant = [&](JobId id) -> const JobRecord* {
+    const JobRecord* record = engine.job(id);
+    return record != nullptr && record->spec->tenant == tenant && !is_terminal(record->state)
+               ? record
+               : nullptr;
+  };
+  if (const auto number = as_number(reference)) {
+    if (const JobRecord* record = of_tenant(*number)) return record;
+  }
+  if (reference.size() >= 8) {
+    const auto it = uids.lower_bound(reference);
+    if (it != uids.end() && it->first.starts_with(reference)) {
+      const auto next = std::next(it);
+      if (next == uids.end() || !next->first.starts_with(reference)) {
+        if (const JobRecord* record = of_tenant(it->second)) return record;
+      }
+    }
+  }
+  const auto named = names.find({std::string(tenant), std::string(reference)});
+  return named == names.end() ? nullptr : of_tenant(*named->second.rbegin());
+}
+
+Result<JobRecord> ControlLoop::State::load_ended(std::string_view key,
+                                                 std::string_view value) const {
+  const auto id = records::job_of_history_key(key);
+  if (!id) return id.error();
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(value);
+    const auto nodes = engine.nodes();
+    auto record = records::decode_job(*id, json.at("record").dump(), [&](std::string_view name) {
+      for (const NodeRecord& node : nodes)
+        if (node.spec.name == name) return node.id;
+      return NodeId::none();
+    });
+    if (!record) return record;
+    auto spec = parse_stored_job(json.at("spec").dump());
+    if (!spec) return corrupt("record " + std::string(key) + ": " + spec.error().describe());
+    record->spec = std::make_shared<const JobSpec>(std::move(*spec));
+    return record;
+  } catch (const std::exception& problem) {
+    return corrupt("record " + std::string(key) + " does not read back: " + problem.what());
+  }
+}
+
+Result<JobRecord> ControlLoop::State::find_ended(std::string_view tenant,
+                                                 std::string_view reference) const {
+  const auto by_id = [&](JobId id) -> Result<JobRecord> {
+    const auto found = store.load(records::history_key(id));
+    if (!found) return found.error();
+    if (found->entries.empty())
+      return not_found("there is no job \"" + std::string(reference) + "\"");
+    auto record = load_ended(found->entries[0].key, found->entries[0].value);
+    if (record && record->spec->tenant != tenant)
+      return not_found("there is no job \"" + std::string(reference) + "\"");
+    return record;
+  };
+  if (const auto number = as_number(reference)) {
+    if (auto record = by_id(*number)) return record;
+  }
+  if (reference.size() >= 8) {
+    const auto found = store.page(records::history_uid_key(reference), "", 2);
+    if (!found) return found.error();
+    if (found->size() == 1) {
+      if (const auto id = as_number((*found)[0].value)) return by_id(*id);
+    }
+  }
+  const auto named = store.page(records::history_name_prefix(tenant, reference), "", 1);
+  if (!named) return named.error();
+  if (!named->empty()) {
+    if (const auto id = records::job_of_history_key((*named)[0].key)) return by_id(*id);
+  }
+  return not_found("there is no job \"" + std::string(reference) + "\"");
+}
+
+const JobRecord* ControlLoop::find(std::string_view tenant, std::string_view reference) const {
+  return state_->find(tenant, reference);
+}
+
+Result<EndedJob> ControlLoop::find_ended(std::string_view tenant,
+                                         std::string_view reference) const {
+  auto record = state_->find_ended(tenant, reference);
+  if (!record) return record.error();
+  return EndedJob{std::move(*record)};
+}
+
+Result<std::vector<EndedJob>> ControlLoop::ended(JobId before, std::size_t count) const {
+  const std::string after = before.is_none() ? "" : records::history_key(before);
+  const auto page = state_->store.page("history/job/", after, count);
+  if (!page) return page.error();
+  std::vector<EndedJob> jobs;
+  for (const KeyValue& entry : *page) {
+    auto record = state_->load_ended(entry.key, entry.value);
+    if (!record) return record.error();
+    jobs.push_back({std::move(*record)});
+  }
+  return jobs;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,244 @@
+// The loop with a backend that does as it is told, on the memory store: what
+// is acknowledged is stored, orders follow commits, a restart finds everything.
+#include "control/control_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "stores/memory/memory_store.h"
+
+namespace gridfold {
+namespace {
+
+class ManualClock : public Clock {
+ public:
+  Instant now() const override { return at; }
+  Instant at = Instant{} + Duration::hours(1);
+};
+
+// Remembers what it was told; reports only what a test makes it report.
+class ObedientBackend : public Backend {
+ public:
+  Capabilities capabilities() const override { return {}; }
+  Result<void> open(EventSink) override { return {}; }
+  void launch(const LaunchOrder& order) override {
+    const auto [it, fresh] = tasks.try_emplace({order.task, order.attempt});
+    if (!fresh) return;
+    launches.push_back(order);
+    it->second = {order.task, order.attempt, order.node, ObservedTask::Phase::kRunning, {}, 0};
+  }
+  void stop(const StopOrder& order) override { stops.push_back(order); }
+  void forget(TaskId task, std::uint32_t attempt) override { tasks.erase({task, attempt}); }
+  Result<Observation> observe() override {
+    Observation seen;
+    seen.nodes = nodes;
+    for (const auto& [key, task] : tasks) seen.tasks.push_back(task);
+    return seen;
+  }
+  Result<LogChunk> read_log(std::string_view, TaskId, std::uint32_t, LogStream, std::uint64_t,
+                            std::size_t) override {
+    return not_found("no logs here");
+  }
+
+  std::vector<NodeSpec> nodes;
+  std::map<std::pair<TaskId, std::uint32_t>, ObservedTask> tasks;
+  std::vector<LaunchOrder> launches;
+  std::vector<StopOrder> stops;
+};
+
+class AnyNode : public PlacementPolicy {
+ public:
+  std::string_view name() const override { return "any_node"; }
+  Choice choose(const NodeRoom& node, const Request& request) const override {
+    return {0, first_fit_devices(node, request)};
+  }
+};
+
+// A store whose disk can be full.
+class FillableStore : public Store {
+ public:
+  Result<Snapshot> load(std::string_view prefix) override { return inner.load(prefix); }
+  Result<std::vector<KeyValue>> page(std::string_view prefix, std::string_view after,
+                                     std::size_t count) override {
+    return inner.page(prefix, after, count);
+  }
+  Result<Revision> commit(const Transaction& transaction) override {
+    if (full) return unavailable("no space left on device");
+    return inner.commit(transaction);
+  }
+  Result<std::vector<Change>> changes_after(Revision from, std::size_t count) override {
+    return inner.changes_after(from, count);
+  }
+  StoreLimits limits() const override { return inner.limits(); }
+  MemoryStore inner;
+  bool full = false;
+};
+
+class ControlLoopTest : public testing::Test {
+ protected:
+  ManualClock clock;
+  ObedientBackend backend;
+  FillableStore store;
+  std::uint64_t bits = 1;
+  std::unique_ptr<ControlLoop> loop;
+
+  ControlLoopTest() {
+    NodeSpec node{.name = "n1", .cpu = MilliCores(8000), .memory = Bytes(std::int64_t{1} << 34)};
+    for (int i = 0; i < 8; ++i) node.devices.push_back({"gpu", "G", Bytes(std::int64_t{1} << 34)});
+    backend.nodes.push_back(node);
+  }
+  void start() {
+    loop.reset();
+    EngineOptions options;
+    options.verify = Verify::kEveryStep;
+    ControlOptions control;
+    control.random_bits = [this] { return bits++; };
+    loop = std::make_unique<ControlLoop>(control, Engine(options, std::make_unique<AnyNode>()),
+                                         store, backend, clock);
+    const auto started = loop->start([this](Event event) { loop->post(std::move(event)); });
+    ASSERT_TRUE(started) << started.error().describe();
+    loop->turn();
+  }
+  static JobSpec job(const std::string& name, int gpus) {
+    JobSpec spec;
+    spec.name = name;
+    Role role;
+    role.each = {MilliCores(100), Bytes(1 << 20), {{"gpu", gpus}}};
+    role.command = {"/bin/true"};
+    spec.roles.push_back(role);
+    return spec;
+  }
+  Result<SubmitAnswer> submit(std::vector<JobSpec> jobs, std::string key = "",
+                              std::string digest = "d") {
+    std::optional<Result<SubmitAnswer>> answer;
+    loop->submit({"default", key, digest, std::move(jobs)},
+                 [&](Result<SubmitAnswer> got) { answer.emplace(std::move(got)); });
+    loop->turn();
+    EXPECT_TRUE(answer.has_value());
+    return *answer;
+  }
+  void tell(Event event) {
+    loop->post(std::move(event));
+    loop->turn();
+  }
+};
+
+TEST_F(ControlLoopTest, AcknowledgesAfterTheCommitAndLaunchesAfterIt) {
+  start();
+  const auto answer = submit({job("a", 8)});
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(backend.launches.size(), 1u);
+  EXPECT_EQ(backend.launches[0].devices, 0xFFu);
+  EXPECT_EQ(backend.launches[0].world_size, 1u);
+  EXPECT_FALSE(store.load("live/job/")->entries.empty());
+}
+
+TEST_F(ControlLoopTest, ARestartKeepsWhatRunsAndLaunchesWhatWasOnlyDecided) {
+  start();
+  ASSERT_TRUE(submit({job("runs", 4)}));
+  ASSERT_TRUE(submit({job("decided", 4)}));
+  ASSERT_TRUE(submit({job("waits", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  // The second launch never reached the backend.
+  backend.tasks.erase({{JobId(2), 0}, 1});
+  backend.launches.clear();
+  start();
+  ASSERT_EQ(backend.launches.size(), 1u);
+  EXPECT_EQ(backend.launches[0].task.job, JobId(2));
+  EXPECT_EQ(backend.launches[0].attempt, 1u);
+  EXPECT_TRUE(backend.stops.empty());
+  EXPECT_EQ(loop->find("default", "runs")->state, JobState::kRunning);
+  EXPECT_EQ(loop->find("default", "waits")->state, JobState::kPending);
+}
+
+TEST_F(ControlLoopTest, AnExitThatHappenedWhileTheDaemonWasAwayIsNotLost) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  ObservedTask& seen = backend.tasks.at({{JobId(1), 0}, 1});
+  seen.phase = ObservedTask::Phase::kCleaned;
+  seen.status.code = 7;
+  start();
+  const auto ended = loop->find_ended("default", "a");
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->record.state, JobState::kFailed);
+  EXPECT_EQ(ended->record.tasks[0].exit->code, 7);
+  EXPECT_TRUE(backend.tasks.empty());  // and the backend may forget it
+}
+
+TEST_F(ControlLoopTest, StrangersAreKilled) {
+  start();
+  backend.tasks[{{JobId(99), 0}, 3}] = {
+      {JobId(99), 0}, 3, "n1", ObservedTask::Phase::kRunning, {}, 0};
+  start();
+  ASSERT_EQ(backend.stops.size(), 1u);
+  EXPECT_EQ(backend.stops[0].signal, "KILL");
+  EXPECT_EQ(backend.stops[0].attempt, 3u);
+}
+
+TEST_F(ControlLoopTest, ARepeatedSubmissionIsOneJob) {
+  start();
+  const auto first = submit({job("a", 1)}, "key");
+  const auto second = submit({job("a", 1)}, "key");
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->repeated);
+  EXPECT_EQ(first->jobs[0].uid, second->jobs[0].uid);
+  EXPECT_EQ(submit({job("b", 1)}, "key", "other").error().kind, ErrorKind::kConflict);
+  start();
+  EXPECT_EQ(submit({job("a", 1)}, "key")->jobs[0].uid, first->jobs[0].uid);
+}
+
+TEST_F(ControlLoopTest, AFullDiskRefusesTheNewAndLosesNothing) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  store.full = true;
+  EXPECT_EQ(submit({job("b", 1)}).error().kind, ErrorKind::kUnavailable);
+  EXPECT_TRUE(loop->read_only());
+  tell(TaskExited{{JobId(1), 0}, 1, {}});
+  tell(TaskCleaned{{JobId(1), 0}, 1});
+  EXPECT_EQ(backend.launches.size(), 1u);
+  EXPECT_EQ(submit({job("c", 1)}).error().kind, ErrorKind::kUnavailable);
+  store.full = false;
+  clock.at = clock.at + Duration::seconds(5);
+  loop->turn();
+  EXPECT_FALSE(loop->read_only());
+  EXPECT_EQ(loop->find_ended("default", "a")->record.state, JobState::kSucceeded);
+  EXPECT_TRUE(submit({job("d", 1)}));
+}
+
+TEST_F(ControlLoopTest, AReplacedDaemonCannotWrite) {
+  start();
+  std::unique_ptr<ControlLoop> old = std::move(loop);
+  start();
+  std::optional<Error> refused;
+  old->submit({"default", "", "d", {job("late", 1)}},
+              [&](Result<SubmitAnswer> got) { refused = got.error(); });
+  old->turn();
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->hint.find("another daemon"), std::string::npos);
+  EXPECT_TRUE(store.load("live/job/")->entries.empty());
+}
+
+TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {
+  start();
+  JobSpec second = job("second", 1);
+  second.after.push_back({"first", DependencyCondition::kOk});
+  ASSERT_TRUE(submit({second, job("first", 1)}));
+  EXPECT_EQ(loop->find("default", "second")->waits_for[0].parent, JobId(2));
+  tell(TaskExited{{JobId(2), 0}, 1, {.code = 1}});
+  tell(TaskCleaned{{JobId(2), 0}, 1});
+  EXPECT_EQ(loop->find_ended("default", "second")->record.state, JobState::kCancelled);
+  JobSpec late = job("late", 1);
+  late.after.push_back({"first", DependencyCondition::kOk});
+  ASSERT_TRUE(submit({late}));
+  EXPECT_EQ(loop->find_ended("default", "late")->record.reason->code,
+            ReasonCode::kDependencyNeverMet);
+  JobSpec lost = job("lost", 1);
+  lost.after.push_back({"nobody", DependencyCondition::kOk});
+  EXPECT_EQ(submit({lost}).error().field, "after");
+}
+
+}  // namespace
+}  // namespace gridfold

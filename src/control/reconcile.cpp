@@ -1,0 +1,98 @@
+#include "control/reconcile.h"
+
+#include <map>
+#include <set>
+
+namespace gridfold {
+namespace {
+
+using Seen = std::map<std::pair<TaskId, std::uint32_t>, const ObservedTask*>;
+
+// What the engine missed of an attempt that both sides know.
+void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out) {
+  const bool ended_here = task.phase == TaskPhase::kCleaning || !holds_allocation(task.phase);
+  switch (seen.phase) {
+    case ObservedTask::Phase::kStarting: break;
+    case ObservedTask::Phase::kRunning:
+      if (task.phase == TaskPhase::kHeld)
+        out.events.emplace_back(TaskStarted{seen.task, seen.attempt});
+      break;
+    case ObservedTask::Phase::kExited:
+    case ObservedTask::Phase::kCleaned:
+      if (!ended_here) out.events.emplace_back(TaskExited{seen.task, seen.attempt, seen.status});
+      if (seen.phase == ObservedTask::Phase::kCleaned)
+        out.events.emplace_back(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices});
+      break;
+  }
+  const bool still_there =
+      seen.phase == ObservedTask::Phase::kStarting || seen.phase == ObservedTask::Phase::kRunning;
+  if (task.phase == TaskPhase::kStopping && still_there)
+    out.stop.push_back({seen.task, seen.attempt});
+}
+
+// What to make of an attempt that the backend does not know (any more).
+void miss(TaskId id, const TaskRecord& task, Reconciliation& out) {
+  switch (task.phase) {
+    case TaskPhase::kHeld: out.launch.push_back({id, task.attempt}); break;
+    case TaskPhase::kRunning:
+    case TaskPhase::kStopping:
+      out.events.emplace_back(TaskExited{id, task.attempt, ExitStatus{0, 0, false, true}});
+      out.events.emplace_back(TaskCleaned{id, task.attempt});
+      break;
+    case TaskPhase::kCleaning: out.events.emplace_back(TaskCleaned{id, task.attempt}); break;
+    case TaskPhase::kIdle:
+    case TaskPhase::kBackoff:
+    case TaskPhase::kDone: break;
+  }
+}
+
+}  // namespace
+
+Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const NodeRecord> nodes,
+                         const Observation& observed) {
+  Reconciliation out;
+  std::set<std::string_view> reachable;
+  std::map<std::string_view, const NodeRecord*> known;
+  for (const NodeRecord& node : nodes) known[node.spec.name] = &node;
+  for (const NodeSpec& spec : observed.nodes) {
+    reachable.insert(spec.name);
+    const auto it = known.find(spec.name);
+    if (it == known.end() || !it->second->up || it->second->spec != spec)
+      out.events.emplace_back(NodeJoined{spec});
+  }
+  for (const NodeRecord& node : nodes) {
+    if (node.up && reachable.count(node.spec.name) == 0)
+      out.events.emplace_back(NodeLost{node.spec.name, Fencing::kUnfenced});
+  }
+
+  Seen seen;
+  for (const ObservedTask& task : observed.tasks) seen[{task.task, task.attempt}] = &task;
+  for (const JobRecord* job : jobs) {
+    for (std::uint32_t i = 0; i < job->tasks.size(); ++i) {
+      const TaskRecord& task = job->tasks[i];
+      if (!holds_allocation(task.phase)) continue;
+      if (reachable.count(nodes[task.allocation.node.value].spec.name) == 0) continue;
+      const TaskId id{job->id, i};
+      const auto it = seen.find({id, task.attempt});
+      if (it == seen.end()) {
+        miss(id, task, out);
+      } else {
+        // In kBackoff the attempt has ended and is on record.
+        if (task.phase == TaskPhase::kBackoff) continue;
+        tell(task, *it->second, out);
+        seen.erase(it);
+      }
+    }
+  }
+  // Strangers: an older attempt, or one whose job is not (or no longer) ours.
+  for (const auto& [key, task] : seen) {
+    if (task->phase == ObservedTask::Phase::kCleaned) {
+      out.forget.push_back({key.first, key.second});
+    } else {
+      out.kill.push_back({key.first, key.second, task->node, "KILL", Duration{}});
+    }
+  }
+  return out;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,32 @@
+// Compares what we believe with what a backend sees, by level: events may be
+// lost, late or doubled, and the end state is the same. Pure.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "control/backend.h"
+#include "engine/engine.h"
+
+namespace gridfold {
+
+struct Reconciliation {
+  std::vector<Event> events;  // facts that the engine has missed
+  // Orders that the backend has missed: attempts to launch and to stop again,
+  // and strangers to kill (an attempt that no record knows).
+  struct Again {
+    TaskId task;
+    std::uint32_t attempt = 0;
+  };
+  std::vector<Again> launch;
+  std::vector<Again> stop;
+  std::vector<StopOrder> kill;
+  std::vector<Again> forget;
+};
+
+// `jobs`: all live jobs in order of id. Tasks on nodes that the observation
+// does not reach are left alone.
+Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const NodeRecord> nodes,
+                         const Observation& observed);
+
+}  // namespace gridfold

@@ -1,0 +1,274 @@
+#include "control/records.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_writer.h"
+
+namespace gridfold::records {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string padded(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  return std::string(20 - digits.size(), '0') + digits;
+}
+std::string complemented(std::uint64_t number) { return padded(UINT64_MAX - number); }
+
+Result<std::uint64_t> read_number(std::string_view digits, std::string_view key) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    return corrupt("key " + std::string(key) + " does not end in a number");
+  return value;
+}
+
+// Runs a reader over parsed JSON; whatever it throws is a damaged record.
+template <class T, class Reader>
+Result<T> read(std::string_view what, std::string_view value, Reader reader) {
+  try {
+    return reader(Json::parse(value));
+  } catch (const std::exception& problem) {
+    return corrupt("record " + std::string(what) + " does not read back: " + problem.what());
+  }
+}
+
+template <class T>
+T must(std::optional<T> value, const char* what) {
+  if (!value) throw std::runtime_error(std::string("unknown ") + what);
+  return *value;
+}
+
+Reason reason_from(const Json& json) {
+  Reason reason(must(parse_reason_code(json.at("code").get<std::string>()), "reason code"));
+  for (const auto& [name, value] : json.at("params").items()) {
+    if (value.is_string()) {
+      reason.params.emplace_back(name, value.get<std::string>());
+    } else {
+      reason.params.emplace_back(name, value.get<std::int64_t>());
+    }
+  }
+  return reason;
+}
+
+void write_time(JsonWriter& json, const char* name, Instant at) {
+  if (!at.is_never()) json.key(name).number(at.ns);
+}
+Instant time_from(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  return it == json.end() ? Instant::never() : Instant{it->get<std::int64_t>()};
+}
+
+void write_allocation(JsonWriter& json, const char* name, const Allocation& at,
+                      std::span<const NodeRecord> nodes) {
+  if (at.node.is_none()) return;
+  json.key(name)
+      .begin_array()
+      .string(nodes[at.node.value].spec.name)
+      .number(at.devices)
+      .end_array();
+}
+Allocation allocation_from(const Json& json, const char* name, const FindNode& find_node) {
+  const auto it = json.find(name);
+  if (it == json.end()) return {};
+  const auto node = it->at(0).get<std::string>();
+  const NodeId id = find_node(node);
+  if (id.is_none()) throw std::runtime_error("unknown node " + node);
+  return {id, it->at(1).get<std::uint64_t>()};
+}
+
+void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRecord> nodes) {
+  json.begin_object().key("phase").string(to_string(task.phase));
+  if (task.attempt != 0) json.key("attempt").number(task.attempt);
+  if (task.retries != 0) json.key("retries").number(task.retries);
+  write_allocation(json, "at", task.allocation, nodes);
+  write_allocation(json, "claim", task.claim, nodes);
+  write_time(json, "not_before", task.not_before);
+  write_time(json, "started_at", task.started_at);
+  if (task.exit) {
+    json.key("exit").begin_array().number(task.exit->code).number(task.exit->signal);
+    json.boolean(task.exit->out_of_memory).boolean(task.exit->lost).end_array();
+  }
+  json.end_object();
+}
+TaskRecord task_from(const Json& json, const FindNode& find_node) {
+  TaskRecord task;
+  task.phase = must(parse_task_phase(json.at("phase").get<std::string>()), "task phase");
+  task.attempt = json.value("attempt", 0u);
+  task.retries = json.value("retries", 0);
+  task.allocation = allocation_from(json, "at", find_node);
+  task.claim = allocation_from(json, "claim", find_node);
+  task.not_before = time_from(json, "not_before");
+  task.started_at = time_from(json, "started_at");
+  if (const auto it = json.find("exit"); it != json.end()) {
+    task.exit = ExitStatus{it->at(0).get<std::int32_t>(), it->at(1).get<std::int32_t>(),
+                           it->at(2).get<bool>(), it->at(3).get<bool>()};
+  }
+  return task;
+}
+
+template <class T>
+void write_known(JsonWriter& json, const char* name, const Known<T>& value) {
+  if (value.is_known()) json.key(name).number(value.value().value);
+}
+
+}  // namespace
+
+std::string encode(const Meta& meta) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("schema").number(kSchema).key("epoch").number(meta.epoch);
+  json.key("next_job").number(meta.next_job).end_object();
+  return out;
+}
+
+Result<Meta> decode_meta(std::string_view value) {
+  return read<Meta>("live/meta", value, [](const Json& json) -> Meta {
+    if (json.at("schema").get<int>() != kSchema)
+      throw std::runtime_error("records of schema " + json.at("schema").dump() +
+                               ", and this program reads schema 1");
+    return {json.at("epoch").get<std::uint64_t>(), json.at("next_job").get<std::uint64_t>()};
+  });
+}
+
+std::string job_key(JobId id) { return "live/job/" + padded(id.value); }
+std::string spec_key(JobId id) { return "live/spec/" + padded(id.value); }
+std::string node_key(std::string_view name) { return "live/node/" + std::string(name); }
+std::string idempotency_key(std::string_view tenant, std::string_view key) {
+  return "live/key/" + std::string(tenant) + "/" + std::string(key);
+}
+std::string history_key(JobId id) { return "history/job/" + complemented(id.value); }
+std::string history_uid_key(std::string_view uid) { return "history/uid/" + std::string(uid); }
+std::string history_name_prefix(std::string_view tenant, std::string_view name) {
+  return "history/name/" + std::string(tenant) + "/" + std::string(name) + "/";
+}
+std::string history_name_key(std::string_view tenant, std::string_view name, JobId id) {
+  return history_name_prefix(tenant, name) + complemented(id.value);
+}
+
+Result<JobId> job_of_key(std::string_view key) {
+  const auto number = read_number(key.substr(key.rfind('/') + 1), key);
+  if (!number) return number.error();
+  return JobId(*number);
+}
+Result<JobId> job_of_history_key(std::string_view key) {
+  const auto number = read_number(key.substr(key.rfind('/') + 1), key);
+  if (!number) return number.error();
+  return JobId(UINT64_MAX - *number);
+}
+
+std::string encode_job(const JobRecord& record, std::span<const NodeRecord> nodes) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("uid").string(record.uid).key("state").string(to_string(record.state));
+  if (record.stopping != StopCause::kNone) json.key("stopping").string(to_string(record.stopping));
+  if (record.held) json.key("held").boolean(true);
+  json.key("submitted_at").number(record.submitted_at.ns);
+  json.key("pending_since").number(record.pending_since.ns);
+  write_time(json, "started_at", record.started_at);
+  write_time(json, "ended_at", record.ended_at);
+  json.key("waited").number(record.waited.ns);
+  if (record.evictions != 0) json.key("evictions").number(record.evictions);
+  if (record.losses != 0) json.key("losses").number(record.losses);
+  if (record.runs != 0) json.key("runs").number(record.runs);
+  if (record.reason) json.key("reason").raw(to_json(*record.reason));
+  if (!record.waits_for.empty()) {
+    json.key("waits_for").begin_array();
+    for (const DependencyRecord& edge : record.waits_for) {
+      json.begin_array().number(edge.parent.value).string(to_string(edge.condition)).end_array();
+    }
+    json.end_array();
+  }
+  json.key("tasks").begin_array();
+  for (const TaskRecord& task : record.tasks) write_task(json, task, nodes);
+  json.end_array().end_object();
+  return out;
+}
+
+Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& find_node) {
+  return read<JobRecord>(job_key(id), value, [&](const Json& json) -> JobRecord {
+    JobRecord record;
+    record.id = id;
+    record.uid = json.at("uid").get<std::string>();
+    record.state = must(parse_job_state(json.at("state").get<std::string>()), "job state");
+    if (const auto it = json.find("stopping"); it != json.end())
+      record.stopping = must(parse_stop_cause(it->get<std::string>()), "stop cause");
+    record.held = json.value("held", false);
+    record.submitted_at.ns = json.at("submitted_at").get<std::int64_t>();
+    record.pending_since.ns = json.at("pending_since").get<std::int64_t>();
+    record.started_at = time_from(json, "started_at");
+    record.ended_at = time_from(json, "ended_at");
+    record.waited.ns = json.at("waited").get<std::int64_t>();
+    record.evictions = json.value("evictions", 0);
+    record.losses = json.value("losses", 0);
+    record.runs = json.value("runs", 0);
+    if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
+    if (const auto it = json.find("waits_for"); it != json.end()) {
+      for (const Json& edge : *it) {
+        record.waits_for.push_back(
+            {JobId(edge.at(0).get<std::uint64_t>()),
+             must(parse_dependency_condition(edge.at(1).get<std::string>()), "condition")});
+      }
+    }
+    for (const Json& task : json.at("tasks")) record.tasks.push_back(task_from(task, find_node));
+    return record;
+  });
+}
+
+std::string encode_node(const NodeRecord& record) {
+  std::string out;
+  JsonWriter json(out);
+  const NodeSpec& spec = record.spec;
+  json.begin_object().key("number").number(record.id.value);
+  json.key("cpu").number(spec.cpu.value).key("memory").number(spec.memory.value);
+  json.key("devices").begin_array();
+  for (const DeviceSpec& device : spec.devices) {
+    json.begin_object().key("class").string(device.device_class).key("model").string(device.model);
+    write_known(json, "memory", device.memory);
+    if (!device.uid.empty()) json.key("uid").string(device.uid);
+    if (device.origin == DeviceOrigin::kEmulated) json.key("emulated").boolean(true);
+    if (device.numa >= 0) json.key("numa").number(device.numa);
+    if (!device.fault.empty()) json.key("fault").string(device.fault);
+    json.end_object();
+  }
+  json.end_array().key("domains").begin_array();
+  for (const std::string& domain : spec.domains) json.string(domain);
+  json.end_array().key("labels").begin_object();
+  for (const auto& [name, value] : spec.labels) json.key(name).string(value);
+  json.end_object();
+  if (record.drained) json.key("drained").boolean(true);
+  if (record.dirty_devices != 0) json.key("dirty_devices").number(record.dirty_devices);
+  if (record.reason) json.key("reason").raw(to_json(*record.reason));
+  json.end_object();
+  return out;
+}
+
+Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
+  return read<NodeRecord>(node_key(name), value, [&](const Json& json) -> NodeRecord {
+    NodeRecord record;
+    record.id = NodeId(json.at("number").get<std::uint32_t>());
+    record.spec.name = std::string(name);
+    record.spec.cpu = MilliCores(json.at("cpu").get<std::int64_t>());
+    record.spec.memory = Bytes(json.at("memory").get<std::int64_t>());
+    for (const Json& item : json.at("devices")) {
+      DeviceSpec device;
+      device.device_class = item.at("class").get<std::string>();
+      device.model = item.at("model").get<std::string>();
+      if (const auto it = item.find("memory"); it != item.end())
+        device.memory = Bytes(it->get<std::int64_t>());
+      device.uid = item.value("uid", std::string());
+      if (item.value("emulated", false)) device.origin = DeviceOrigin::kEmulated;
+      device.numa = item.value("numa", -1);
+      device.fault = item.value("fault", std::string());
+      record.spec.devices.push_back(std::move(device));
+    }
+    record.spec.domains = json.at("domains").get<std::vector<std::string>>();
+    record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
+    record.drained = json.value("drained", false);
+    record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});
+    if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
+    return record;
+  });
+}
+
+}  // namespace gridfold::records

@@ -1,0 +1,255 @@
+// Why a pending job does not run: every reason, with the numbers of this
+// moment. Counted from the books, not remembered, so it is always current.
+#include <algorithm>
+
+#include "engine/state.h"
+
+namespace gridfold {
+namespace {
+
+// How much of one resource a node has for a request, in the resource's unit.
+struct Axis {
+  std::string name;
+  std::int64_t need = 0;
+  std::int64_t (*amount)(const NodeRoom&, const Request&, std::size_t) = nullptr;
+  std::size_t device = 0;  // index of the device group, where it is one
+};
+
+std::int64_t cpu_of(const NodeRoom& room, const Request&, std::size_t) { return room.cpu; }
+std::int64_t memory_of(const NodeRoom& room, const Request&, std::size_t) { return room.memory; }
+
+// Whole devices: how many are idle and acceptable.
+std::int64_t whole_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  const DeviceNeed& need = request.devices[g];
+  return std::count_if(room.devices.begin(), room.devices.end(),
+                       [&](const DeviceRoom& device) { return device_fits(device, need); });
+}
+// Slices: the largest share, or memory, free on one acceptable device.
+std::int64_t share_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  const DeviceNeed& need = request.devices[g];
+  std::int64_t most = 0;
+  for (const DeviceRoom& device : room.devices) {
+    if (device.usable && device.device_class == need.device_class && need.accepts(device.model))
+      most = std::max<std::int64_t>(most, device.free_share);
+  }
+  return most;
+}
+std::int64_t device_memory_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  const DeviceNeed& need = request.devices[g];
+  std::int64_t most = 0;
+  for (const DeviceRoom& device : room.devices) {
+    if (device.usable && device.device_class == need.device_class && need.accepts(device.model) &&
+        device.free_share >= need.share)
+      most = std::max(most, device.free_memory);
+  }
+  return most;
+}
+
+std::vector<Axis> axes_of(const Cluster& cluster, const Request& request) {
+  std::vector<Axis> axes;
+  for (std::size_t g = 0; g < request.devices.size(); ++g) {
+    const DeviceNeed& need = request.devices[g];
+    const std::string name(cluster.class_name(need.device_class));
+    if (need.is_whole()) {
+      axes.push_back({name, need.count, whole_of, g});
+    } else {
+      if (need.share > 0) axes.push_back({name + "_share", need.share, share_of, g});
+      if (need.memory > 0) axes.push_back({name + "_memory", need.memory, device_memory_of, g});
+    }
+  }
+  if (request.cpu > 0) axes.push_back({"cpu", request.cpu, cpu_of, 0});
+  if (request.memory > 0) axes.push_back({"memory", request.memory, memory_of, 0});
+  return axes;
+}
+
+}  // namespace
+
+std::vector<Reason> Engine::explain(JobId id) const {
+  State& s = *state_;
+  const EngineJob* job = s.find(id);
+  std::vector<Reason> reasons;
+  if (job == nullptr || job->record.state != JobState::kPending) return reasons;
+  const JobRecord& record = job->record;
+  if (record.held) {
+    reasons.push_back(record.reason && record.reason->code == ReasonCode::kHeld
+                          ? *record.reason
+                          : Reason(ReasonCode::kHeld, {{"by", "submission"}}));
+  }
+  for (const DependencyRecord& edge : record.waits_for) {
+    const EngineJob* parent = s.find(edge.parent);
+    reasons.emplace_back(
+        ReasonCode::kDependencyPending,
+        std::vector<Reason::Param>{
+            {"job", parent ? parent->record.uid : std::to_string(edge.parent.value)},
+            {"condition", std::string(to_string(edge.condition))}});
+  }
+  if (!s.queues.exists(job->queue))
+    reasons.emplace_back(ReasonCode::kQueueClosed,
+                         std::vector<Reason::Param>{{"queue", record.spec->queue}});
+  for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
+  if (job->group != nullptr) {
+    std::int64_t ahead = 0;
+    const PendingKey mine = s.key_of(*job);
+    for (const auto& [key, group] : s.groups) {
+      for (const PendingKey& other : group->jobs) {
+        if (!(other < mine)) break;
+        ++ahead;
+      }
+    }
+    if (ahead > 0)
+      reasons.emplace_back(ReasonCode::kBehindInQueue,
+                           std::vector<Reason::Param>{{"position", ahead + 1}});
+  }
+  if (reasons.empty()) reasons.emplace_back(ReasonCode::kNotYetConsidered);
+  return reasons;
+}
+
+std::optional<Reason> Engine::main_reason(JobId id) const {
+  State& s = *state_;
+  const EngineJob* job = s.find(id);
+  if (job == nullptr || job->record.state != JobState::kPending) return std::nullopt;
+  const JobRecord& record = job->record;
+  if (record.held || !record.waits_for.empty() || !s.queues.exists(job->queue))
+    return explain(id).front();
+  std::vector<Reason> reasons = s.room_reasons(*job);
+  if (reasons.empty()) return Reason(ReasonCode::kNotYetConsidered);
+  return std::move(reasons.front());
+}
+
+// Quota and room, the deciding one first.
+std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
+  std::vector<Reason> reasons;
+  const auto& roles = job.record.spec->roles;
+
+  // Promised room: waiting for the victims to leave.
+  std::int64_t promised = 0;
+  for (const TaskRecord& task : job.record.tasks) promised += !task.claim.node.is_none();
+  if (promised > 0) {
+    std::set<JobId> victims;
+    for (const TaskRecord& task : job.record.tasks) {
+      if (task.claim.node.is_none()) continue;
+      for (const Cluster::Holding& holding : cluster.holdings(task.claim.node)) {
+        if (holding.staying == Cluster::Staying::kLeaves) victims.insert(holding.task.job);
+      }
+    }
+    std::string names;
+    for (const JobId victim : victims)
+      names += (names.empty() ? "" : ",") + jobs.at(victim).record.uid;
+    reasons.emplace_back(ReasonCode::kPreemptionPending,
+                         std::vector<Reason::Param>{{"tasks", promised}, {"victims", names}});
+    return reasons;
+  }
+
+  std::vector<QueueTree::Ask> asks;
+  for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
+  if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
+    reasons.push_back(std::move(*never));
+  } else if (auto used = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kFree)) {
+    reasons.push_back(std::move(*used));
+  }
+
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const Request& request = *job.requests[r];
+    const std::int64_t need = roles[r].min;
+
+    // Could the nodes hold it if they were empty, and now?
+    std::int64_t slots_empty = 0;
+    std::int64_t slots_now = 0;
+    std::int64_t slots_unclaimed = 0;
+    bool any_usable = false;
+    std::string out_of_service;
+    Cluster::Scratch book;
+    for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+      const NodeId node(n);
+      const std::int64_t empty = slots(cluster.capacity(node), request);
+      if (empty == 0) continue;
+      slots_empty += empty;
+      if (!cluster.usable(node)) {
+        out_of_service += (out_of_service.empty() ? "" : ",") + cluster.record(node).spec.name;
+        continue;
+      }
+      any_usable = true;
+      slots_now += slots(cluster.room(node), request);
+      if (!cluster.claims(node).empty()) {
+        cluster.actual(node, book);
+        slots_unclaimed += slots(book.room(), request);
+      } else {
+        slots_unclaimed += slots(cluster.room(node), request);
+      }
+    }
+    const std::vector<Axis> axes = axes_of(cluster, request);
+
+    if (slots_empty == 0) {
+      // No node could ever hold one task: name the resource that none has
+      // enough of, or, when each alone would do, their combination.
+      std::vector<Reason::Param> params{{"constraint", "combination"}};
+      for (const Axis& axis : axes) {
+        std::int64_t largest = 0;
+        for (std::uint32_t n = 0; n < cluster.size(); ++n)
+          largest =
+              std::max(largest, axis.amount(cluster.capacity(NodeId(n)), request, axis.device));
+        if (largest >= axis.need) continue;
+        params = {{"constraint", axis.name}, {"need", axis.need}, {"largest", largest}};
+        break;
+      }
+      reasons.insert(reasons.begin(), Reason(ReasonCode::kNoMatchingNode, std::move(params)));
+      continue;
+    }
+    if (slots_empty < need) {
+      reasons.insert(reasons.begin(),
+                     Reason(ReasonCode::kExceedsCluster,
+                            {{"resource", "tasks"}, {"need", need}, {"capacity", slots_empty}}));
+      continue;
+    }
+    if (slots_now >= need) continue;
+    if (!any_usable) {
+      reasons.emplace_back(ReasonCode::kNodeDraining,
+                           std::vector<Reason::Param>{{"node", out_of_service}});
+      continue;
+    }
+    if (slots_unclaimed >= need) {
+      std::string names;
+      for (const PendingKey& key : claiming)
+        names += (names.empty() ? "" : ",") + jobs.at(key.job).record.uid;
+      reasons.emplace_back(ReasonCode::kReservedFor, std::vector<Reason::Param>{{"job", names}});
+      continue;
+    }
+    if (need > 1) {
+      reasons.emplace_back(
+          ReasonCode::kGangIncomplete,
+          std::vector<Reason::Param>{{"role", roles[r].name}, {"have", slots_now}, {"need", need}});
+    }
+    // The resource that is short on every node, with what is free in all and
+    // the most on one node.
+    bool named = false;
+    for (const Axis& axis : axes) {
+      std::int64_t total = 0;
+      std::int64_t largest = 0;
+      std::int64_t enough = 0;
+      for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+        if (!cluster.usable(NodeId(n))) continue;
+        const std::int64_t amount = axis.amount(cluster.room(NodeId(n)), request, axis.device);
+        total += amount;
+        largest = std::max(largest, amount);
+        enough += amount >= axis.need;
+      }
+      if (enough > 0 && (need == 1 || enough >= need)) continue;
+      reasons.emplace_back(ReasonCode::kInsufficientFree,
+                           std::vector<Reason::Param>{{"resource", axis.name},
+                                                      {"need", axis.need},
+                                                      {"free", total},
+                                                      {"largest_block", largest}});
+      named = true;
+      break;
+    }
+    if (!named && need == 1)
+      reasons.emplace_back(ReasonCode::kFragmented,
+                           std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
+    if (!out_of_service.empty())
+      reasons.emplace_back(ReasonCode::kNodeDraining,
+                           std::vector<Reason::Param>{{"node", out_of_service}});
+  }
+  return reasons;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,107 @@
+// Recounts the derived state from the records. Slow and plain on purpose: it
+// shares no code with what it checks but the vocabulary.
+#include <algorithm>
+
+#include "engine/state.h"
+
+namespace gridfold {
+namespace {
+
+std::string node_text(const Cluster& cluster, NodeId node) {
+  return "node " + cluster.record(node).spec.name;
+}
+
+bool same_room(const NodeRoom& a, const NodeRoom& b) {
+  if (a.cpu != b.cpu || a.memory != b.memory || a.devices.size() != b.devices.size()) return false;
+  for (std::size_t i = 0; i < a.devices.size(); ++i) {
+    const DeviceRoom& x = a.devices[i];
+    const DeviceRoom& y = b.devices[i];
+    if (x.free_share != y.free_share || x.holders != y.holders || x.free_memory != y.free_memory ||
+        x.usable != y.usable)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> Engine::check_invariants() const {
+  State& s = *state_;
+  const Cluster& cluster = s.cluster;
+
+  // No device, core or byte is given out twice.
+  Cluster::Scratch book;
+  for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+    const NodeId node(n);
+    cluster.actual(node, book);
+    if (book.cpu < 0) return node_text(cluster, node) + ": more CPU held than there is";
+    if (book.memory < 0) return node_text(cluster, node) + ": more memory held than there is";
+    for (const DeviceRoom& device : book.devices) {
+      if (device.free_share < 0 || device.holders < 0 ||
+          (device.memory >= 0 && device.free_memory < 0))
+        return node_text(cluster, node) + ": a device is held beyond its whole";
+    }
+    if (cluster.claims(node).empty() && !same_room(book.room(), cluster.room(node)))
+      return node_text(cluster, node) + ": its room is not its capacity less its holdings";
+    for (const Cluster::Holding& holding : cluster.holdings(node)) {
+      const EngineJob* job = s.find(holding.task.job);
+      if (job == nullptr || holding.task.index >= job->record.tasks.size())
+        return node_text(cluster, node) + ": held by a task that is not there";
+      const TaskRecord& task = job->record.tasks[holding.task.index];
+      if (!holds_allocation(task.phase) || task.allocation.node != node ||
+          task.allocation.devices != holding.devices)
+        return node_text(cluster, node) + ": its books and the task's record differ";
+    }
+  }
+
+  std::map<std::uint32_t, std::int64_t> cpu_by_queue;
+  std::size_t pending = 0;
+  for (const auto& [id, job] : s.jobs) {
+    const JobRecord& record = job.record;
+    const std::string name = "job " + std::to_string(id.value);
+    std::uint32_t index = 0;
+    std::int64_t holding = 0;
+    for (const Role& role : record.spec->roles) {
+      std::int64_t present = 0;
+      for (std::int32_t i = 0; i < role.count; ++i, ++index) {
+        const TaskRecord& task = record.tasks[index];
+        present += task.phase != TaskPhase::kIdle;
+        if (holds_allocation(task.phase)) {
+          ++holding;
+          cpu_by_queue[job.queue.value] += s.request_of(job, index).cpu;
+        }
+        if (!task.claim.node.is_none())
+          cpu_by_queue[job.queue.value] += s.request_of(job, index).cpu;
+      }
+      const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
+      if (runs && present < role.min) return name + ": a gang runs below its minimum";
+    }
+    if (record.state == JobState::kPending && holding != 0) return name + ": pending, yet holds";
+    if (is_terminal(record.state) && holding != 0) return name + ": ended, yet holds";
+    if ((record.state == JobState::kStopping) != (record.stopping != StopCause::kNone))
+      return name + ": state and stop cause differ";
+    const bool claims = s.claiming.count(s.key_of(job)) != 0;
+    const bool waits =
+        record.state == JobState::kPending && !record.held && record.waits_for.empty() && !claims;
+    if (waits != (job.group != nullptr)) return name + ": waits for room, yet is in no group";
+    pending += job.group != nullptr;
+  }
+  for (const auto& [queue, cpu] : cpu_by_queue) {
+    (void)cpu;
+    if (s.queues.usage(QueueId(queue)).cpu < cpu) return "queue usage below the sum of its jobs";
+  }
+
+  std::size_t grouped = 0;
+  for (const auto& [key, group] : s.groups) {
+    grouped += group->jobs.size();
+    if (group->jobs.empty()) return "an empty group is kept";
+    const auto it = s.ready.find(*group->jobs.begin());
+    const bool ready = it != s.ready.end() && it->second == group.get();
+    if (ready != (group->parked == PendingGroup::Parked::kNo))
+      return "a group is parked and ready at once, or neither";
+  }
+  if (grouped != pending) return "groups and jobs disagree on who waits";
+  return std::nullopt;
+}
+
+}  // namespace gridfold

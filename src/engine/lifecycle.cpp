@@ -1,0 +1,576 @@
+// What events and timers do to jobs, tasks and nodes: the state machine.
+//
+//   job   Pending -> Starting -> Running -> (Stopping -> Pending | ...) -> Succeeded | Failed |
+//   Cancelled task  idle -> held -> running -> (stopping) -> cleaning -> done | idle | backoff ->
+//   held
+//
+// A fact that does not fit the record (an older attempt, a phase gone by) has
+// no effect: it was told late or twice.
+#include <algorithm>
+#include <cassert>
+
+#include "engine/state.h"
+
+namespace gridfold {
+namespace {
+
+// A job that was lost through no fault of its own starts again, but a job that
+// kills its node each time must not go round for ever.
+constexpr std::int32_t kMaxLosses = 5;
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+bool retries_on(const Retry& retry, RetryCause cause) {
+  return std::find(retry.on.begin(), retry.on.end(), cause) != retry.on.end();
+}
+
+Reason task_failure(std::uint32_t task, const ExitStatus& status) {
+  const std::int64_t index = task;
+  if (status.out_of_memory) return Reason(ReasonCode::kOutOfMemory, {{"task", index}});
+  if (status.signal != 0) {
+    return Reason(ReasonCode::kTaskFailed,
+                  {{"task", index}, {"signal", std::int64_t{status.signal}}});
+  }
+  return Reason(ReasonCode::kTaskFailed,
+                {{"task", index}, {"exit_code", std::int64_t{status.code}}});
+}
+
+Duration backoff_of(const Retry& retry, std::int32_t retries, Duration longest) {
+  Duration wait = retry.backoff;
+  for (std::int32_t i = 1; i < retries && wait < longest; ++i) wait = wait + wait;
+  return std::min(wait, longest);
+}
+
+}  // namespace
+
+void Engine::State::apply(const Event& event) {
+  // The task's record, if the fact is of its present attempt and in one of the
+  // phases named.
+  const auto live = [&](TaskId id, std::uint32_t attempt,
+                        std::initializer_list<TaskPhase> phases) -> EngineJob* {
+    EngineJob* job = find(id.job);
+    if (job == nullptr || id.index >= job->record.tasks.size()) return nullptr;
+    const TaskRecord& task = job->record.tasks[id.index];
+    if (task.attempt != attempt) return nullptr;
+    return std::find(phases.begin(), phases.end(), task.phase) == phases.end() ? nullptr : job;
+  };
+
+  std::visit(
+      Overloaded{
+          [&](const NodeJoined& e) {
+            const auto known = cluster.find(e.spec.name);
+            NodeRecord record;
+            if (known) {
+              record = cluster.record(*known);
+              if (record.up && record.spec == e.spec) return;
+              touch_node(*known);
+              if (record.reason && record.reason->code == ReasonCode::kNodeLost)
+                record.reason.reset();
+            }
+            record.spec = e.spec;
+            record.up = true;
+            const NodeId id = cluster.put(record);
+            if (!known) turn.nodes.emplace_back(id, std::nullopt);
+            freed.push_back(id);
+          },
+          [&](const NodeLost& e) {
+            const auto id = cluster.find(e.node);
+            if (!id) return;
+            if (cluster.record(*id).up) {
+              touch_node(*id);
+              NodeRecord record = cluster.record(*id);
+              record.up = false;
+              if (!record.drained)
+                record.reason = Reason(ReasonCode::kNodeLost, {{"node", e.node}});
+              cluster.set_status(record);
+            }
+            if (e.fencing == Fencing::kUnfenced) return;
+            // Nothing runs there any more: what was held is free, and its jobs
+            // start again elsewhere.
+            std::vector<TaskId> lost;
+            for (const Cluster::Holding& holding : cluster.holdings(*id))
+              lost.push_back(holding.task);
+            std::sort(lost.begin(), lost.end());
+            for (const TaskId task : lost) {
+              EngineJob* job = find(task.job);
+              if (job != nullptr && holds_allocation(job->record.tasks[task.index].phase))
+                task_lost(*job, task.index, Reason(ReasonCode::kNodeLost, {{"node", e.node}}));
+            }
+          },
+          [&](const TaskStarted& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kHeld});
+            if (job == nullptr) return;
+            touch(*job);
+            TaskRecord& task = job->record.tasks[e.task.index];
+            task.phase = TaskPhase::kRunning;
+            task.started_at = now;
+            settle(*job);
+          },
+          [&](const TaskExited& e) {
+            EngineJob* job = live(e.task, e.attempt,
+                                  {TaskPhase::kHeld, TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job == nullptr) return;
+            touch(*job);
+            TaskRecord& task = job->record.tasks[e.task.index];
+            task.exit = e.status;
+            task.phase = TaskPhase::kCleaning;
+            if (task.started_at.is_never()) task.started_at = now;
+            if (job->record.stopping != StopCause::kNone) return;
+            const Retry& retry = job->record.spec->retry;
+            if (e.status.ok()) {
+              cluster.set_staying(task.allocation.node, e.task, Cluster::Staying::kLeaves);
+            } else if (e.status.lost) {
+              begin_stop(*job, StopCause::kNodeLost,
+                         Reason(ReasonCode::kNodeLost,
+                                {{"node", cluster.record(task.allocation.node).spec.name}}));
+            } else if (task.retries < retry.max &&
+                       retries_on(retry, e.status.out_of_memory ? RetryCause::kOutOfMemory
+                                                                : RetryCause::kFailure)) {
+              ++task.retries;
+              task.not_before = now + backoff_of(retry, task.retries, options.max_backoff);
+            } else {
+              begin_stop(*job, StopCause::kTaskFailed, task_failure(e.task.index, e.status));
+            }
+          },
+          [&](const TaskCleaned& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kCleaning});
+            if (job == nullptr) return;
+            touch(*job);
+            TaskRecord& task = job->record.tasks[e.task.index];
+            if (e.dirty_devices != 0) {
+              const NodeId node = task.allocation.node;
+              touch_node(node);
+              NodeRecord record = cluster.record(node);
+              record.dirty_devices |= e.dirty_devices;
+              cluster.set_status(record);
+              // It cannot restart in place on a device that is not clean.
+              if (!task.not_before.is_never()) {
+                begin_stop(*job, StopCause::kRequeue,
+                           Reason(ReasonCode::kDeviceDirty,
+                                  {{"node", record.spec.name},
+                                   {"devices", static_cast<std::int64_t>(e.dirty_devices)}}));
+              }
+            }
+            if (job->record.stopping == StopCause::kNone && !task.not_before.is_never()) {
+              task.phase = TaskPhase::kBackoff;
+              set_timer(*job);
+              return;
+            }
+            release(*job, e.task.index);
+            task.phase =
+                job->record.stopping == StopCause::kNone ? TaskPhase::kDone : TaskPhase::kIdle;
+            settle(*job);
+          },
+          [&](const LaunchFailed& e) {
+            EngineJob* job = live(e.task, e.attempt,
+                                  {TaskPhase::kHeld, TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job == nullptr) return;
+            touch(*job);
+            TaskRecord& task = job->record.tasks[e.task.index];
+            const NodeId node = task.allocation.node;
+            release(*job, e.task.index);
+            task.phase = TaskPhase::kIdle;
+            const Reason reason(ReasonCode::kLaunchFailed,
+                                {{"task", std::int64_t{e.task.index}},
+                                 {"node", cluster.record(node).spec.name},
+                                 {"message", e.message}});
+            if (e.fault == LaunchFault::kNode) node_fault(node);
+            if (job->record.stopping == StopCause::kNone) {
+              begin_stop(
+                  *job,
+                  e.fault == LaunchFault::kNode ? StopCause::kRequeue : StopCause::kTaskFailed,
+                  reason);
+            } else {
+              settle(*job);
+            }
+          },
+          [&](const JobSubmitted& e) {
+            if (jobs.count(e.id) != 0) return;
+            EngineJob& job = jobs[e.id];
+            JobRecord& record = job.record;
+            record.id = e.id;
+            record.uid = e.uid;
+            record.spec = e.spec;
+            record.held = e.held;
+            record.submitted_at = now;
+            record.pending_since = now;
+            record.waits_for = e.waits_for;
+            record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
+            turn.jobs.emplace_back(e.id, std::nullopt);
+            job.saved_in_turn = turn_number;
+            attach(job);
+            bool learned = false;
+            for (std::size_t r = 0; r < job.requests.size(); ++r) {
+              for (std::int32_t i = 0; i < e.spec->roles[r].count; ++i)
+                learned |= policy->observe(*job.requests[r]);
+            }
+            if (learned) scores.forget_scores();
+            out.list.emplace_back(JobChanged{e.id, JobState::kPending, JobState::kPending,
+                                             Reason(ReasonCode::kNotYetConsidered)});
+            if (e.never) end(job, JobState::kCancelled, *e.never);
+          },
+          [&](const JobCancelRequested& e) {
+            EngineJob* job = find(e.job);
+            if (job == nullptr || is_terminal(job->record.state)) return;
+            touch(*job);
+            begin_stop(*job, StopCause::kCancel, Reason(ReasonCode::kCancelledBy, {{"by", e.by}}));
+          },
+          [&](const JobHoldRequested& e) {
+            EngineJob* job = find(e.job);
+            if (job == nullptr || job->record.state != JobState::kPending || job->record.held)
+              return;
+            touch(*job);
+            drop_claims(*job);
+            leave_queue(*job);
+            job->record.held = true;
+            job->record.reason = Reason(ReasonCode::kHeld, {{"by", e.by}});
+          },
+          [&](const JobReleaseRequested& e) {
+            EngineJob* job = find(e.job);
+            if (job == nullptr || !job->record.held) return;
+            touch(*job);
+            job->record.held = false;
+            job->record.reason.reset();
+            if (job->record.waits_for.empty()) enter_queue(*job);
+          },
+          [&](const JobRequeueRequested& e) {
+            EngineJob* job = find(e.job);
+            if (job == nullptr || is_terminal(job->record.state) ||
+                job->record.state == JobState::kPending)
+              return;
+            touch(*job);
+            begin_stop(*job, StopCause::kRequeue, Reason(ReasonCode::kRequeued, {{"by", e.by}}));
+          },
+          [&](const NodeDrainRequested& e) {
+            const auto id = cluster.find(e.node);
+            if (!id || cluster.record(*id).drained == e.drained) return;
+            touch_node(*id);
+            NodeRecord record = cluster.record(*id);
+            record.drained = e.drained;
+            record.reason.reset();
+            if (e.drained) {
+              record.reason = Reason(ReasonCode::kDrainedBy, {{"by", e.by}});
+              out.list.emplace_back(NodeDrained{*id, *record.reason});
+            } else {
+              record.dirty_devices = 0;  // the operator's word that it is fit again
+            }
+            cluster.set_status(record);
+            freed.push_back(*id);
+          },
+          [&](const QueueConfigured& e) {
+            const auto known = queues.find(e.spec.name);
+            const bool existed = known && queues.exists(*known);
+            turn.queues.emplace_back(e.spec.name,
+                                     existed ? std::optional(queues.spec(*known)) : std::nullopt);
+            // A new priority gives its jobs new places in the order.
+            std::vector<JobId> waiting;
+            for (auto& [id, job] : jobs) {
+              if (known && job.queue == *known && job.group != nullptr) waiting.push_back(id);
+            }
+            for (const JobId id : waiting) leave_queue(jobs.at(id));
+            queues.configure(e.spec);
+            for (const JobId id : waiting) enter_queue(jobs.at(id));
+            quota_freed = true;
+          },
+          [&](const QueueRemoved& e) {
+            const auto known = queues.find(e.name);
+            if (!known || !queues.exists(*known)) return;
+            turn.queues.emplace_back(e.name, queues.spec(*known));
+            std::vector<JobId> waiting;
+            for (auto& [id, job] : jobs) {
+              if (job.queue == *known && job.group != nullptr) waiting.push_back(id);
+            }
+            for (const JobId id : waiting) leave_queue(jobs.at(id));
+            queues.remove(e.name);
+            for (const JobId id : waiting) enter_queue(jobs.at(id));
+          },
+          [&](const NodeRestored& e) {
+            NodeRecord record = e.record;
+            record.up = false;  // until its backend says otherwise
+            cluster.put(record);
+          },
+          [&](const JobRestored& e) {
+            EngineJob& job = jobs[e.record.id];
+            job.record = e.record;
+            attach(job);
+          },
+          [&](const TurnCommitted& e) {
+            while (!journal.empty() && journal.front().number <= e.turn) journal.pop_front();
+            auto gone = std::partition(ended.begin(), ended.end(),
+                                       [&](const auto& entry) { return entry.first > e.turn; });
+            for (auto it = gone; it != ended.end(); ++it) {
+              if (EngineJob* job = find(it->second)) {
+                detach(*job);
+                jobs.erase(it->second);
+              }
+            }
+            ended.erase(gone, ended.end());
+          },
+          [&](const TurnRejected& e) { undo_from(e.turn); },
+      },
+      event);
+}
+
+void Engine::State::fire_timers() {
+  while (!timers.empty() && timers.begin()->first <= now) {
+    EngineJob& job = jobs.at(timers.begin()->second);
+    touch(job);
+    JobRecord& record = job.record;
+    const Limit<Duration>& limit = record.spec->time_limit;
+    if (!limit.is_unlimited() && record.started_at + limit.bound() <= now) {
+      begin_stop(job, StopCause::kTimeLimit,
+                 Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit.bound().ns}}));
+    } else {
+      for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
+        TaskRecord& task = record.tasks[i];
+        if (task.phase != TaskPhase::kBackoff || task.not_before > now) continue;
+        if (!cluster.record(task.allocation.node).up) {
+          begin_stop(job, StopCause::kNodeLost,
+                     Reason(ReasonCode::kNodeLost,
+                            {{"node", cluster.record(task.allocation.node).spec.name}}));
+          break;
+        }
+        launch(job, i, 0, 0);
+      }
+    }
+    set_timer(job);
+  }
+}
+
+// --- Allocations ---
+
+void Engine::State::hold(EngineJob& job, std::uint32_t index) {
+  const TaskRecord& task = job.record.tasks[index];
+  const Request& request = request_of(job, index);
+  const bool leaves = job.record.stopping != StopCause::kNone ||
+                      (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
+  cluster.take(task.allocation.node,
+               {{job.record.id, index},
+                &request,
+                task.allocation.devices,
+                leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays});
+  queues.charge(job.queue, cluster, request, +1);
+  if (is_filler(job)) ++filler_holdings;
+}
+
+void Engine::State::release(EngineJob& job, std::uint32_t index) {
+  const TaskRecord& task = job.record.tasks[index];
+  cluster.give_back(task.allocation.node, {job.record.id, index});
+  queues.charge(job.queue, cluster, request_of(job, index), -1);
+  if (is_filler(job)) --filler_holdings;
+  freed.push_back(task.allocation.node);
+  quota_freed = true;
+}
+
+void Engine::State::set_claim(EngineJob& job, std::uint32_t index, const Allocation& claim) {
+  const Request& request = request_of(job, index);
+  job.record.tasks[index].claim = claim;
+  cluster.claim(claim.node, {{job.record.id, index}, &request, claim.devices});
+  queues.charge(job.queue, cluster, request, +1);
+}
+
+// The job is no longer promised any room, and is not in the queue either.
+void Engine::State::drop_claims(EngineJob& job) {
+  claiming.erase(key_of(job));
+  for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
+    Allocation& claim = job.record.tasks[i].claim;
+    if (claim.node.is_none()) continue;
+    cluster.unclaim(claim.node, {job.record.id, i});
+    queues.charge(job.queue, cluster, request_of(job, i), -1);
+    freed.push_back(claim.node);
+    quota_freed = true;
+    claim = Allocation{};
+  }
+}
+
+// --- Jobs ---
+
+void Engine::State::change_state(EngineJob& job, JobState to, Reason reason) {
+  const JobState from = job.record.state;
+  const auto active = [](JobState s) { return !is_terminal(s) && s != JobState::kPending; };
+  queues.count_jobs(job.queue, active(to) - active(from),
+                    (to == JobState::kPending) - (from == JobState::kPending));
+  job.record.state = to;
+  job.record.reason = reason;
+  out.list.emplace_back(JobChanged{job.record.id, from, to, std::move(reason)});
+}
+
+void Engine::State::launch(EngineJob& job, std::uint32_t index, std::int32_t feasible,
+                           std::int64_t score) {
+  TaskRecord& task = job.record.tasks[index];
+  task.phase = TaskPhase::kHeld;
+  ++task.attempt;
+  task.not_before = Instant::never();
+  task.started_at = Instant::never();
+  out.list.emplace_back(
+      LaunchTask{{job.record.id, index}, task.attempt, task.allocation, feasible, score});
+}
+
+// Ends the current run. A cause that ends the job for good outranks one that
+// would queue it again.
+void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
+  JobRecord& record = job.record;
+  const auto ends_job = [](StopCause c) {
+    return c == StopCause::kCancel || c == StopCause::kTimeLimit || c == StopCause::kTaskFailed;
+  };
+  if (record.stopping != StopCause::kNone && (ends_job(record.stopping) || !ends_job(cause)))
+    return;
+  drop_claims(job);
+  leave_queue(job);
+  // Only cancelling reaches a pending job: nothing to stop.
+  if (record.state == JobState::kPending) return end(job, JobState::kCancelled, std::move(reason));
+  record.stopping = cause;
+  change_state(job, JobState::kStopping, std::move(reason));
+  for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
+    TaskRecord& task = record.tasks[i];
+    if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
+      task.phase = TaskPhase::kStopping;
+      out.list.emplace_back(StopTask{{record.id, i}, task.attempt, cause});
+    } else if (task.phase == TaskPhase::kBackoff) {
+      release(job, i);
+      task.phase = TaskPhase::kIdle;
+    }
+    task.not_before = Instant::never();
+    if (holds_allocation(task.phase))
+      cluster.set_staying(task.allocation.node, {record.id, i}, Cluster::Staying::kLeaves);
+  }
+  set_timer(job);
+  settle(job);
+}
+
+// Moves the job on when its tasks allow it.
+void Engine::State::settle(EngineJob& job) {
+  JobRecord& record = job.record;
+  if (record.stopping == StopCause::kNone) {
+    bool all_done = true;
+    bool all_up = true;
+    bool any = false;
+    for (const TaskRecord& task : record.tasks) {
+      if (task.phase == TaskPhase::kIdle) continue;  // not part of this run
+      any = true;
+      all_done &= task.phase == TaskPhase::kDone;
+      all_up &= task.phase != TaskPhase::kHeld;
+    }
+    if (!any) return;
+    if (all_done) {
+      end(job, JobState::kSucceeded, Reason(ReasonCode::kCompleted));
+    } else if (all_up && record.state == JobState::kStarting) {
+      change_state(job, JobState::kRunning, Reason(ReasonCode::kStarted));
+      record.reason.reset();
+    }
+    return;
+  }
+  for (const TaskRecord& task : record.tasks) {
+    if (holds_allocation(task.phase)) return;
+  }
+  const StopCause cause = record.stopping;
+  Reason reason = record.reason.value_or(Reason(ReasonCode::kCompleted));
+  switch (cause) {
+    case StopCause::kCancel: return end(job, JobState::kCancelled, std::move(reason));
+    case StopCause::kTimeLimit:
+    case StopCause::kTaskFailed: return end(job, JobState::kFailed, std::move(reason));
+    case StopCause::kNone:
+    case StopCause::kPreempt:
+    case StopCause::kRequeue:
+    case StopCause::kNodeLost: break;
+  }
+  if (cause == StopCause::kNodeLost) {
+    ++record.losses;
+    if (record.losses > kMaxLosses || !retries_on(record.spec->retry, RetryCause::kNodeLost))
+      return end(job, JobState::kFailed, std::move(reason));
+  }
+  if (cause == StopCause::kPreempt) ++record.evictions;
+  for (TaskRecord& task : record.tasks) {
+    task.phase = TaskPhase::kIdle;
+    task.retries = 0;
+    task.allocation = Allocation{};
+  }
+  record.stopping = StopCause::kNone;
+  record.started_at = Instant::never();
+  record.pending_since = now;
+  change_state(job, JobState::kPending, std::move(reason));
+  set_timer(job);
+  enter_queue(job);
+}
+
+void Engine::State::end(EngineJob& job, JobState state, Reason reason) {
+  JobRecord& record = job.record;
+  leave_queue(job);
+  drop_claims(job);
+  for (const DependencyRecord& edge : record.waits_for)
+    std::erase(children[edge.parent], record.id);
+  record.waits_for.clear();
+  record.ended_at = now;
+  record.stopping = StopCause::kNone;
+  change_state(job, state, std::move(reason));
+  set_timer(job);
+  ended.emplace_back(turn_number, record.id);
+
+  // A job that never ran satisfies no edge.
+  const auto it = children.find(record.id);
+  if (it == children.end()) return;
+  const std::vector<JobId> waiting = std::move(it->second);
+  children.erase(it);
+  for (const JobId id : waiting) {
+    EngineJob* child = find(id);
+    if (child == nullptr || is_terminal(child->record.state)) continue;
+    touch(*child);
+    for (auto edge = child->record.waits_for.begin(); edge != child->record.waits_for.end();) {
+      if (edge->parent != record.id) {
+        ++edge;
+        continue;
+      }
+      if (!is_satisfied(edge->condition, state, record.runs)) {
+        end(*child, JobState::kCancelled,
+            Reason(ReasonCode::kDependencyNeverMet,
+                   {{"job", record.uid}, {"condition", std::string(to_string(edge->condition))}}));
+        break;
+      }
+      edge = child->record.waits_for.erase(edge);
+    }
+    if (!is_terminal(child->record.state) && child->record.waits_for.empty() && !child->record.held)
+      enter_queue(*child);
+  }
+}
+
+// The task is gone without a word of its own; nothing is left of it.
+void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason) {
+  touch(job);
+  TaskRecord& task = job.record.tasks[index];
+  if (task.phase != TaskPhase::kCleaning) task.exit = ExitStatus{0, 0, false, true};
+  const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
+  release(job, index);
+  task.not_before = Instant::never();
+  const bool stopping = job.record.stopping != StopCause::kNone;
+  task.phase = was_over && !stopping ? TaskPhase::kDone : TaskPhase::kIdle;
+  if (stopping || was_over) {
+    settle(job);
+  } else {
+    begin_stop(job, StopCause::kNodeLost, std::move(reason));
+  }
+}
+
+// A node that fails to launch again and again is drained, with the reason.
+void Engine::State::node_fault(NodeId node) {
+  std::deque<Instant>& times = launch_failures[node];
+  times.push_back(now);
+  while (!times.empty() && now - times.front() > options.launch_failure_window) times.pop_front();
+  if (static_cast<std::int32_t>(times.size()) < options.launch_failures_to_drain) return;
+  if (cluster.record(node).drained) return;
+  touch_node(node);
+  NodeRecord record = cluster.record(node);
+  record.drained = true;
+  record.reason =
+      Reason(ReasonCode::kLaunchFailures, {{"count", static_cast<std::int64_t>(times.size())},
+                                           {"window_ns", options.launch_failure_window.ns}});
+  cluster.set_status(record);
+  out.list.emplace_back(NodeDrained{node, *record.reason});
+  times.clear();
+}
+
+}  // namespace gridfold

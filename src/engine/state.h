@@ -1,0 +1,164 @@
+// The engine's inside: records, and everything derived from them. Not part of
+// the interface; engine.cpp, lifecycle.cpp, schedule.cpp, preempt.cpp,
+// explain.cpp and invariants.cpp share it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/cluster.h"
+#include "engine/engine.h"
+#include "engine/queue_tree.h"
+#include "engine/score_table.h"
+
+namespace gridfold {
+
+// Order of pending jobs: queue priority, then work with rights to its place
+// before fillers, then job priority, then submission.
+struct PendingKey {
+  std::int32_t queue_priority = 0;
+  bool filler = false;
+  std::int32_t priority = 0;
+  JobId job;
+  friend bool operator<(const PendingKey& a, const PendingKey& b) {
+    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
+    if (a.filler != b.filler) return !a.filler;
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return a.job < b.job;
+  }
+  friend bool operator==(const PendingKey&, const PendingKey&) = default;
+};
+
+// Pending jobs that are interchangeable for fitting: same queue, same roles.
+// When the first of them cannot start, none can, and the whole group is parked
+// on what would wake it.
+struct PendingGroup {
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
+  std::vector<std::uint32_t> key;
+  QueueId queue;
+  std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
+  std::vector<std::int32_t> mins;    // by role
+  std::set<PendingKey> jobs;
+  Parked parked = Parked::kNo;
+};
+
+struct EngineJob {
+  JobRecord record;
+  QueueId queue = QueueId::none();
+  std::vector<const Request*> requests;  // by role
+  PendingGroup* group = nullptr;         // while it waits for room
+  Instant timer = Instant::never();
+  std::uint64_t saved_in_turn = 0;  // journalled already in this turn
+};
+
+struct Engine::State {
+  // What a turn changed, as it was before: enough to undo it.
+  struct Turn {
+    std::uint64_t number = 0;
+    std::vector<std::pair<JobId, std::optional<JobRecord>>> jobs;  // empty: was not there
+    std::vector<std::pair<NodeId, std::optional<NodeRecord>>> nodes;
+    std::vector<std::pair<std::string, std::optional<QueueSpec>>> queues;
+    RandomStream::State random{};
+    bool empty() const { return jobs.empty() && nodes.empty() && queues.empty(); }
+  };
+
+  State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
+      : options(o),
+        policy(std::move(p)),
+        scores(cluster, *policy, o.tie_break),
+        random(o.seed, "engine.ties") {}
+
+  EngineOptions options;
+  std::unique_ptr<PlacementPolicy> policy;
+  Cluster cluster;
+  ScoreTable scores;
+  QueueTree queues;
+  RandomStream random;
+
+  // Records and their index. Ids only grow, so the map's order is submission.
+  std::map<JobId, EngineJob> jobs;
+  std::map<std::vector<std::uint32_t>, std::unique_ptr<PendingGroup>> groups;
+  std::vector<std::vector<PendingGroup*>> groups_by_request;  // by request id
+  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
+  std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
+  std::set<std::pair<Instant, JobId>> timers;
+  std::map<NodeId, std::deque<Instant>> launch_failures;
+  std::int64_t filler_holdings = 0;
+
+  // This turn.
+  Instant now{};
+  std::uint64_t turn_number = 0;
+  Turn turn;
+  Decisions out;
+  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  bool quota_freed = false;
+
+  std::deque<Turn> journal;                            // turns not yet committed, oldest first
+  std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
+
+  // --- engine.cpp: records, journal ---
+  EngineJob* find(JobId id);
+  void touch(EngineJob& job);
+  void touch_node(NodeId node);
+  void attach(EngineJob& job);
+  void detach(EngineJob& job);
+  void undo_from(std::uint64_t turn);
+  void set_timer(EngineJob& job);
+  PendingKey key_of(const EngineJob& job) const;
+  const Request& request_of(const EngineJob& job, std::uint32_t task) const;
+
+  // --- lifecycle.cpp: what events and timers do to jobs ---
+  void apply(const Event& event);
+  void fire_timers();
+  void hold(EngineJob& job, std::uint32_t task);     // books its allocation
+  void release(EngineJob& job, std::uint32_t task);  // frees it in the books
+  void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
+  void drop_claims(EngineJob& job);
+  void enter_queue(EngineJob& job);
+  void leave_queue(EngineJob& job);
+  void begin_stop(EngineJob& job, StopCause cause, Reason reason);
+  void settle(EngineJob& job);
+  void end(EngineJob& job, JobState state, Reason reason);
+  void change_state(EngineJob& job, JobState to, Reason reason);
+  void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
+  void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
+  void node_fault(NodeId node);
+
+  // --- schedule.cpp: the cycle ---
+  struct Placed {
+    std::uint32_t task = 0;
+    Allocation allocation;
+    std::int32_t feasible = 0;
+    std::int64_t score = 0;
+  };
+  void wake_groups();
+  void run_cycle();
+  void fulfil_claims();
+  bool try_start(PendingGroup& group, EngineJob& job);
+  void start(EngineJob& job, const std::vector<Placed>& placed);
+  void park(PendingGroup& group, PendingGroup::Parked why);
+  void unpark(PendingGroup& group);
+  std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
+
+  // --- preempt.cpp ---
+  // Earmarks room of fillers for the job and stops them; false if that is not
+  // enough.
+  bool preempt_for(EngineJob& job);
+
+  // --- explain.cpp ---
+  std::vector<Reason> room_reasons(const EngineJob& job);
+};
+
+// Whether the job gives its place back whenever others need it.
+inline bool is_filler(const EngineJob& job) {
+  return job.record.spec->workload_class == WorkloadClass::kFiller;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,169 @@
+#include "simulator/arrivals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace gridfold {
+namespace {
+
+// Beyond this a run does not fit the memory of an ordinary machine.
+constexpr std::int64_t kMaxJobs = 20'000'000;
+constexpr double kSpanOfMeanDurations = 10;
+
+Error no_jobs(const Workload& workload) {
+  Error error = invalid(workload.name + ": there is no job in it");
+  error.hint = "give a workload with at least one job";
+  return error;
+}
+
+Error no_times(const Workload& workload, const TraceJob& job, const char* what) {
+  Error error = invalid(workload.name + ": job " + job.name + " has no " + what);
+  error.field = what;
+  error.hint =
+      "a run over time needs arrivals and durations (openb lists: the columns creation_time, "
+      "deletion_time and scheduled_time); use a list with times, or --set mode=saturation";
+  return error;
+}
+
+// What the shapes ask for, in thousandths of a device.
+std::vector<std::int64_t> gpu_needs(const Workload& workload) {
+  std::vector<std::int64_t> needs;
+  for (const auto& shape : workload.shapes) needs.push_back(device_thousandths(shape, "gpu"));
+  return needs;
+}
+
+std::vector<std::int64_t> core_needs(const Workload& workload) {
+  std::vector<std::int64_t> needs;
+  for (const auto& shape : workload.shapes) needs.push_back(millicores(shape));
+  return needs;
+}
+
+// Sums over the workload, as if each job were drawn once.
+struct Offer {
+  double thousandths = 0;
+  double thousandth_seconds = 0;
+};
+Result<Offer> offer_of(const Workload& workload, const std::vector<std::int64_t>& needs,
+                       Duration longest) {
+  Offer offer;
+  for (const auto& job : workload.jobs) {
+    if (!job.duration.is_known()) return no_times(workload, job, "duration");
+    const double need = static_cast<double>(needs[job.shape]);
+    offer.thousandths += need;
+    offer.thousandth_seconds += need * std::min(job.duration.value(), longest).in_seconds();
+  }
+  return offer;
+}
+
+Error nothing_to_offer(const Workload& workload, const char* unit) {
+  Error error = invalid(workload.name + ": its jobs ask for no " + std::string(unit) +
+                        " for any time, so that no load can be made of them");
+  error.hint = "use a workload that asks for what the cluster has";
+  return error;
+}
+
+std::uint32_t draw_index(std::size_t count, RandomStream& random) {
+  return static_cast<std::uint32_t>(random.below(count));
+}
+
+}  // namespace
+
+Result<std::vector<Arrival>> own_times(const Workload& workload) {
+  if (workload.jobs.empty()) return no_jobs(workload);
+  std::vector<Arrival> arrivals;
+  arrivals.reserve(workload.jobs.size());
+  for (const auto& job : workload.jobs) {
+    if (!job.arrives.is_known()) return no_times(workload, job, "arrival");
+    if (!job.duration.is_known()) return no_times(workload, job, "duration");
+    arrivals.push_back(
+        {static_cast<std::uint32_t>(arrivals.size()), job.arrives.value(), job.duration.value()});
+  }
+  std::stable_sort(arrivals.begin(), arrivals.end(),
+                   [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+  return arrivals;
+}
+
+Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCapacity& capacity,
+                                       const LoadOptions& options, RandomStream& random) {
+  if (workload.jobs.empty()) return no_jobs(workload);
+  const bool by_gpus = capacity.gpu_thousandths > 0;
+  const auto devices =
+      static_cast<double>(by_gpus ? capacity.gpu_thousandths : capacity.millicores);
+  const auto offer =
+      offer_of(workload, by_gpus ? gpu_needs(workload) : core_needs(workload), options.longest);
+  if (!offer) return offer.error();
+  if (offer->thousandth_seconds <= 0 || devices <= 0) {
+    return nothing_to_offer(workload, by_gpus ? "GPU" : "core");
+  }
+  const auto listed = static_cast<double>(workload.jobs.size());
+  const double interval_seconds = offer->thousandth_seconds / listed / (options.load * devices);
+  const double mean_duration = offer->thousandth_seconds / offer->thousandths;
+  const double enough = std::ceil(kSpanOfMeanDurations * mean_duration / interval_seconds);
+  const double wanted =
+      options.jobs > 0 ? static_cast<double>(options.jobs) : std::max(listed, enough);
+  if (wanted > static_cast<double>(kMaxJobs)) {
+    Error error{ErrorKind::kLimit, "the run would need " + std::to_string(wanted) + " jobs"};
+    error.hint = "give fewer by --set jobs=N, at most " + std::to_string(kMaxJobs);
+    return error;
+  }
+  std::vector<Arrival> arrivals(static_cast<std::size_t>(wanted));
+  double at_seconds = 0;
+  for (auto& arrival : arrivals) {
+    at_seconds += random.exponential(interval_seconds);
+    arrival.job = draw_index(workload.jobs.size(), random);
+    arrival.at = Duration{static_cast<std::int64_t>(at_seconds * 1e9)};
+    arrival.duration = std::min(workload.jobs[arrival.job].duration.value(), options.longest);
+  }
+  return arrivals;
+}
+
+Result<std::vector<Arrival>> draw_saturation(const Workload& workload,
+                                             const ClusterCapacity& capacity,
+                                             std::int64_t arrived_thousandths,
+                                             RandomStream& random) {
+  if (workload.jobs.empty()) return no_jobs(workload);
+  if (capacity.gpu_thousandths == 0) {
+    Error error = invalid("a saturation run needs a cluster with GPUs");
+    error.hint = "give GPUs to the nodes, or leave mode=saturation out";
+    return error;
+  }
+  const auto needs = gpu_needs(workload);
+  const auto need_of = [&](std::uint32_t job) { return needs[workload.jobs[job].shape]; };
+  std::vector<std::uint32_t> order(workload.jobs.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::int64_t total = 0;
+  for (const auto job : order) total += need_of(job);
+  if (total == 0) return nothing_to_offer(workload, "GPU");
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+
+  const auto limit = static_cast<std::int64_t>(static_cast<__int128>(capacity.gpu_thousandths) *
+                                               arrived_thousandths / 1000);
+  while (total > limit) {
+    const auto at = static_cast<std::ptrdiff_t>(random.below(order.size()));
+    total -= need_of(order[static_cast<std::size_t>(at)]);
+    order.erase(order.begin() + at);
+  }
+  const bool shortened = order.size() < workload.jobs.size();
+  while (!shortened) {
+    const std::uint32_t job = draw_index(workload.jobs.size(), random);
+    if (total + need_of(job) > limit) break;
+    if (order.size() >= static_cast<std::size_t>(kMaxJobs)) {
+      Error error{ErrorKind::kLimit, "more than " + std::to_string(kMaxJobs) +
+                                         " jobs would be needed to fill the cluster"};
+      error.hint = "use a workload whose jobs ask for more, or a smaller cluster";
+      return error;
+    }
+    total += need_of(job);
+    order.push_back(job);
+  }
+  std::vector<Arrival> arrivals;
+  arrivals.reserve(order.size());
+  for (const auto job : order) {
+    arrivals.push_back(
+        {job, Duration::seconds(static_cast<std::int64_t>(arrivals.size())), Unlimited{}});
+  }
+  return arrivals;
+}
+
+}  // namespace gridfold

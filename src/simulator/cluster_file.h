@@ -1,0 +1,27 @@
+// A cluster in YAML:
+//
+//   nodes:
+//     - name: a100                # one node a100, or a100-0 … when count > 1
+//       count: 16                 # default 1
+//       cpu: 96
+//       memory: 1TiB
+//       devices:                  # default: none
+//         - {class: gpu, model: A100-SXM4-80GB, count: 8, memory: 80GiB}
+//       domains: [zone-a, rack-3] # widest first; default: none
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "simulator/workload.h"
+
+namespace gridfold {
+
+// Nodes a cluster file may describe, counts expanded.
+inline constexpr std::int64_t kMaxClusterNodes = 1'000'000;
+
+// `file` is named in errors and gives the cluster its name.
+Result<ClusterSpec> parse_cluster_file(std::string_view text, const std::string& file);
+
+}  // namespace gridfold

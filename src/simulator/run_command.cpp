@@ -1,0 +1,143 @@
+#include "simulator/run_command.h"
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <vector>
+
+#include "base/quote.h"
+#include "base/random.h"
+#include "base/units.h"
+#include "policies/registry.h"
+#include "simulator/html_report.h"
+#include "simulator/progress_bar.h"
+#include "simulator/run_inputs.h"
+#include "simulator/run_json.h"
+#include "simulator/run_settings.h"
+#include "simulator/simulation.h"
+
+namespace gridfold {
+namespace {
+
+constexpr std::uint64_t kMaxSeeds = 10'000;
+
+Result<std::vector<Arrival>> draw_arrivals(const RunInputs& inputs, const RunSettings& settings,
+                                           std::uint64_t seed) {
+  const ClusterCapacity capacity = capacity_of(inputs.cluster);
+  RandomStream random(seed, "arrivals");
+  switch (settings.mode) {
+    case RunMode::kTimes: return own_times(inputs.workload);
+    case RunMode::kLoad:
+      return draw_load(inputs.workload, capacity,
+                       {settings.load, settings.jobs, settings.longest_duration}, random);
+    case RunMode::kSaturation:
+      return draw_saturation(inputs.workload, capacity, settings.arrived_thousandths, random);
+  }
+  return internal("no such mode");
+}
+
+// Every shape as often as the workload has tasks of it.
+std::vector<MixEntry> mix_of(const Workload& workload) {
+  std::vector<std::int64_t> counts(workload.shapes.size(), 0);
+  for (const auto& job : workload.jobs) ++counts[job.shape];
+  std::vector<MixEntry> mix;
+  for (std::size_t i = 0; i < workload.shapes.size(); ++i) {
+    for (const auto& role : workload.shapes[i].roles) {
+      mix.push_back({role.each, counts[i] * role.count});
+    }
+  }
+  return mix;
+}
+
+SimulationOptions simulation_options(const SimRunOptions& options, const RunSettings& settings,
+                                     const RunInputs& inputs, std::uint64_t seed) {
+  SimulationOptions simulation;
+  simulation.policy = options.policy;
+  simulation.policy_options.settings = settings.policy;
+  if (settings.mix == MixSource::kTrace) {
+    simulation.policy_options.known_mix = mix_of(inputs.workload);
+  }
+  simulation.engine.seed = seed;
+  simulation.engine.tie_break = settings.tie_break;
+  simulation.latencies = settings.latencies;
+  if (settings.mode == RunMode::kSaturation) {
+    // One pod a second: the start of one is told with the arrival of the next.
+    simulation.latencies.start_latency = Duration::seconds(1);
+    simulation.record_by_arrived = true;
+  }
+  return simulation;
+}
+
+Result<SimulationResult> run_seed(const SimRunOptions& options, const RunSettings& settings,
+                                  const RunInputs& inputs, std::uint64_t seed) {
+  auto arrivals = draw_arrivals(inputs, settings, seed);
+  if (!arrivals) return arrivals.error();
+  SimulationInput input{inputs.cluster, inputs.workload, std::move(*arrivals)};
+  input.counted_from =
+      input.arrivals.size() * static_cast<std::size_t>(settings.warm_up_thousandths) / 1000;
+  ProgressBar bar("seed " + std::to_string(seed));
+  SimulationOptions simulation = simulation_options(options, settings, inputs, seed);
+  simulation.on_progress = [&bar](double share) { bar.show(share); };
+  const std::unique_ptr<Store> store = options.make_store();
+  return simulate(input, simulation, *store);
+}
+
+Result<void> write_file(const std::string& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (file) return {};
+  return from_errno(errno, "write " + path);
+}
+
+}  // namespace
+
+Result<SeedRange> parse_seeds(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  const auto first = parse_count(text.substr(0, dots));
+  const auto last = dots == std::string_view::npos ? first : parse_count(text.substr(dots + 2));
+  if (first && last && *first <= *last && static_cast<std::uint64_t>(*last - *first) < kMaxSeeds) {
+    return SeedRange{static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last)};
+  }
+  Error error = invalid(quote(text) + " is not a seed or a range of seeds");
+  error.field = "seed";
+  error.hint = "give 7, or 1..10 with the smaller first and at most " + std::to_string(kMaxSeeds);
+  return error;
+}
+
+Result<std::string> run_simulation(const SimRunOptions& options) {
+  const auto seeds = parse_seeds(options.seed);
+  if (!seeds) return seeds.error();
+  const auto settings = parse_run_settings(options.set);
+  if (!settings) return settings.error();
+  const auto began = std::chrono::steady_clock::now();
+  const auto inputs = read_run_inputs(options.cluster, options.workload, settings->mode);
+  if (!inputs) return inputs.error();
+  const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - began;
+
+  RunDescription description{options.policy,
+                             *settings,
+                             inputs->cluster.name,
+                             inputs->workload.name,
+                             capacity_of(inputs->cluster),
+                             static_cast<std::int64_t>(inputs->workload.jobs.size()),
+                             reading.count()};
+  std::vector<SeedResult> results;
+  for (std::uint64_t seed = seeds->first; seed <= seeds->last; ++seed) {
+    auto result = run_seed(options, *settings, *inputs, seed);
+    if (!result) return result.error();
+    if (!results.empty()) {
+      // Only the first run is plotted point by point.
+      result->usage.clear();
+      result->waits.clear();
+    }
+    results.push_back({seed, std::move(*result)});
+  }
+  if (!options.html_path.empty()) {
+    const auto written = write_file(options.html_path, html_report(description, results));
+    if (!written) return written.error();
+  }
+  return run_json(description, options.seed, results);
+}
+
+}  // namespace gridfold

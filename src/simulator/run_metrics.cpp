@@ -1,0 +1,121 @@
+#include "simulator/run_metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gridfold {
+
+DurationSummary summarise(std::vector<Duration> values) {
+  DurationSummary summary;
+  summary.count = values.size();
+  if (values.empty()) return summary;
+  std::sort(values.begin(), values.end());
+  double sum = 0;
+  for (const auto value : values) sum += value.in_seconds();
+  // The smallest value that at least this share does not exceed.
+  const auto percentile = [&](std::size_t per_cent) {
+    return values[(values.size() * per_cent + 99) / 100 - 1].in_seconds();
+  };
+  summary.mean_seconds = sum / static_cast<double>(values.size());
+  summary.p50_seconds = percentile(50);
+  summary.p99_seconds = percentile(99);
+  return summary;
+}
+
+void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
+  jobs_.push_back({job, counted, JobState::kPending, at});
+}
+
+void RunMetrics::committed(Instant now, const Decisions& decisions) {
+  if (!numbered_ && !decisions.changed_jobs.empty()) {
+    first_id_ = decisions.changed_jobs.front().value;
+    numbered_ = true;
+  }
+  canonical_.clear();
+  for (const auto& decision : decisions.list) {
+    append_canonical(decision, canonical_);
+    if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
+      hold(now, launch->task, 1);
+      touched_.push_back(launch->allocation.node);
+    } else if (const auto* change = std::get_if<JobChanged>(&decision)) {
+      job_changed(now, *change);
+    }
+  }
+  if (!canonical_.empty()) decisions_.update(canonical_);
+}
+
+void RunMetrics::cleaned(Instant now, TaskId task) { hold(now, task, -1); }
+
+void RunMetrics::hold(Instant now, TaskId task, std::int64_t sign) {
+  const JobSpec& shape = workload_.shapes[workload_.jobs[times(task.job).job].shape];
+  const TaskRequest& request = shape.role_of(task.index).each;
+  for (const auto& device : request.devices) {
+    if (device.device_class == "gpu") {
+      usage_.gpu_thousandths += sign * device.count * device.share.value;
+    }
+  }
+  usage_.millicores += sign * request.cpu.value;
+  usage_.at = now;
+  if (!history_.empty() && history_.back().at == now) {
+    history_.back() = usage_;
+  } else {
+    history_.push_back(usage_);
+  }
+}
+
+void RunMetrics::job_changed(Instant now, const JobChanged& change) {
+  JobTimes& job = times(change.job);
+  job.state = change.to;
+  if (change.to == JobState::kRunning && job.started.is_never()) job.started = now;
+  if (is_terminal(change.to)) {
+    job.ended = now;
+    last_end_ = now;
+  }
+}
+
+std::vector<NodeId> RunMetrics::take_touched_nodes() {
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  return std::exchange(touched_, {});
+}
+
+RunMetrics::Counts RunMetrics::counts() const {
+  Counts counts;
+  for (const auto& job : jobs_) {
+    ++counts.submitted;
+    counts.succeeded += job.state == JobState::kSucceeded;
+    counts.failed += job.state == JobState::kFailed;
+    counts.cancelled += job.state == JobState::kCancelled;
+  }
+  return counts;
+}
+
+std::vector<Duration> RunMetrics::waits() const {
+  std::vector<Duration> waits;
+  for (const auto& job : jobs_) {
+    if (job.counted && !job.started.is_never()) waits.push_back(job.started - job.submitted);
+  }
+  return waits;
+}
+
+std::vector<Duration> RunMetrics::completions() const {
+  std::vector<Duration> completions;
+  for (const auto& job : jobs_) {
+    if (job.counted && !job.ended.is_never()) completions.push_back(job.ended - job.submitted);
+  }
+  return completions;
+}
+
+double mean_usage(std::span<const UsagePoint> history, std::int64_t UsagePoint::*what, Instant from,
+                  Instant to) {
+  if (to <= from) return 0;
+  double area = 0;
+  for (std::size_t i = 0; i < history.size(); ++i) {
+    const Instant begins = std::max(history[i].at, from);
+    const Instant ends = std::min(i + 1 < history.size() ? history[i + 1].at : to, to);
+    if (ends > begins) area += static_cast<double>(history[i].*what) * (ends - begins).in_seconds();
+  }
+  return area / (to - from).in_seconds();
+}
+
+}  // namespace gridfold

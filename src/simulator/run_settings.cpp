@@ -1,0 +1,203 @@
+#include "simulator/run_settings.h"
+
+#include "base/decimal.h"
+#include "base/quote.h"
+#include "simulator/nearest_hint.h"
+
+namespace gridfold {
+namespace {
+
+constexpr std::string_view kPolicyPrefix = "policy.";
+
+Error bad_value(std::string_view key, std::string_view text, std::string_view allowed) {
+  Error error = invalid(quote(text) + " is not a value of this setting");
+  error.field = std::string(key);
+  error.hint = "give " + std::string(allowed);
+  return error;
+}
+
+// "1.3" is 1300; at most 1000.
+Result<std::int64_t> thousandths(std::string_view text) {
+  auto decimal = take_decimal(text);
+  if (!decimal) return decimal.error();
+  const Scaled scaled = scale(*decimal, 1000);
+  if (!text.empty() || scaled.fault != ScaleFault::kNone || scaled.value > 1'000'000) {
+    return invalid("not a number of thousandths");
+  }
+  return scaled.value;
+}
+
+enum Modes : unsigned { kInTimes = 1, kInLoad = 2, kInSaturation = 4, kInAll = 7 };
+
+// `apply` returns false when the value is not allowed.
+struct Setting {
+  std::string_view key;
+  std::string_view values;
+  std::string_view meaning;
+  unsigned modes;
+  bool (*apply)(std::string_view text, RunSettings& settings);
+};
+
+bool set_load(std::string_view text, RunSettings& settings) {
+  const auto value = thousandths(text);
+  if (!value || *value == 0) return false;
+  settings.load = static_cast<double>(*value) / 1000;
+  return true;
+}
+bool set_jobs(std::string_view text, RunSettings& settings) {
+  const auto value = parse_count(text);
+  if (!value || *value == 0) return false;
+  settings.jobs = *value;
+  return true;
+}
+bool set_duration(std::string_view text, Duration& place) {
+  const auto value = parse_duration(text);
+  if (value) place = *value;
+  return value.has_value();
+}
+bool set_longest(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.longest_duration) && settings.longest_duration > Duration{};
+}
+bool set_arrived(std::string_view text, RunSettings& settings) {
+  const auto value = thousandths(text);
+  if (!value || *value == 0) return false;
+  settings.arrived_thousandths = *value;
+  return true;
+}
+bool set_warm_up(std::string_view text, RunSettings& settings) {
+  const auto value = thousandths(text);
+  if (!value || *value >= 1000) return false;
+  settings.warm_up_thousandths = *value;
+  return true;
+}
+bool set_tie_break(std::string_view text, RunSettings& settings) {
+  if (text == "lowest_name") settings.tie_break = TieBreak::kLowestName;
+  if (text == "random") settings.tie_break = TieBreak::kRandom;
+  return text == "lowest_name" || text == "random";
+}
+bool set_mix(std::string_view text, RunSettings& settings) {
+  if (text == "trace") settings.mix = MixSource::kTrace;
+  if (text == "learned") settings.mix = MixSource::kLearned;
+  return text == "trace" || text == "learned";
+}
+bool set_start_latency(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.latencies.start_latency);
+}
+bool set_clean_latency(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.latencies.clean_latency);
+}
+bool set_mode(std::string_view text, RunSettings& settings) {
+  for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
+    if (text != to_string(mode)) continue;
+    settings.mode = mode;
+    return true;
+  }
+  return false;
+}
+
+constexpr Setting kSettings[] = {
+    {"mode", "times, load or saturation",
+     "how jobs arrive: at the trace's own times (the default), at a load, or until the GPUs are "
+     "full",
+     kInAll, set_mode},
+    {"load", "a number such as 0.95", "devices offered / devices of the cluster; means mode=load",
+     kInLoad, set_load},
+    {"jobs", "a whole number from 1 on", "jobs drawn (default: until the run is steady)", kInLoad,
+     set_jobs},
+    {"longest_duration", "a duration such as 48h", "durations are cut to it (default 48h)", kInLoad,
+     set_longest},
+    {"warm_up", "a share such as 0.2, below 1",
+     "first share of the jobs that is not counted (default 0.2 at a load, else 0)",
+     kInTimes | kInLoad, set_warm_up},
+    {"arrived", "a number such as 1.3",
+     "GPUs asked for / GPUs of the cluster at the end (default 1.3)", kInSaturation, set_arrived},
+    {"tie_break", "lowest_name or random", "among nodes of the best score (default lowest_name)",
+     kInAll, set_tie_break},
+    {"mix", "trace or learned",
+     "whether the policy is told the mix of tasks (default trace in saturation, else learned)",
+     kInAll, set_mix},
+    {"start_latency", "a duration such as 2s", "from the order to the running task (default 0s)",
+     kInTimes | kInLoad, set_start_latency},
+    {"clean_latency", "a duration such as 2s",
+     "from a task's end until its room is free (default 0s)", kInTimes | kInLoad,
+     set_clean_latency},
+};
+
+const Setting* find_setting(std::string_view key) {
+  for (const auto& setting : kSettings) {
+    if (setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+Error unknown_key(std::string_view key) {
+  std::vector<std::string_view> known;
+  std::string list;
+  for (const auto& setting : kSettings) {
+    known.push_back(setting.key);
+    list += std::string(setting.key) + ", ";
+  }
+  Error error = invalid("there is no setting " + quote(key));
+  error.field = std::string(key);
+  error.hint = "use " + list + "or policy.KEY" + nearest_hint(key, known);
+  return error;
+}
+
+unsigned bit_of(RunMode mode) { return 1u << static_cast<unsigned>(mode); }
+
+Result<RunMode> mode_of(const std::map<std::string, std::string>& values) {
+  RunSettings settings;
+  const auto given = values.find("mode");
+  if (given == values.end()) {
+    return values.count("load") > 0 ? RunMode::kLoad : RunMode::kTimes;
+  }
+  if (!set_mode(given->second, settings)) {
+    return bad_value("mode", given->second, find_setting("mode")->values);
+  }
+  return settings.mode;
+}
+
+}  // namespace
+
+std::string_view to_string(RunMode mode) {
+  switch (mode) {
+    case RunMode::kTimes: return "times";
+    case RunMode::kLoad: return "load";
+    case RunMode::kSaturation: return "saturation";
+  }
+  return "";
+}
+
+Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>& values) {
+  const auto mode = mode_of(values);
+  if (!mode) return mode.error();
+  RunSettings settings;
+  settings.mode = *mode;
+  settings.mix = *mode == RunMode::kSaturation ? MixSource::kTrace : MixSource::kLearned;
+  settings.warm_up_thousandths = *mode == RunMode::kLoad ? 200 : 0;
+  for (const auto& [key, value] : values) {
+    if (key.starts_with(kPolicyPrefix)) {
+      settings.policy[key.substr(kPolicyPrefix.size())] = value;
+      continue;
+    }
+    const Setting* setting = find_setting(key);
+    if (setting == nullptr) return unknown_key(key);
+    if ((setting->modes & bit_of(*mode)) == 0) {
+      Error error = invalid("has no meaning in mode " + std::string(to_string(*mode)));
+      error.field = key;
+      error.hint = "leave it out, or choose another mode";
+      return error;
+    }
+    if (!setting->apply(value, settings)) return bad_value(key, value, setting->values);
+  }
+  return settings;
+}
+
+std::vector<SettingHelp> run_setting_help() {
+  std::vector<SettingHelp> help;
+  for (const auto& setting : kSettings)
+    help.push_back({setting.key, setting.values, setting.meaning});
+  return help;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,53 @@
+// The settings of a run, as given by `--set key=value`. One table declares
+// them; parsing, help and errors come from it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "simulator/simulated_cluster.h"
+
+namespace gridfold {
+
+enum class RunMode : std::uint8_t {
+  kTimes,       // the trace's own times
+  kLoad,        // Poisson arrivals at a load
+  kSaturation,  // until the cluster is full
+};
+std::string_view to_string(RunMode mode);
+
+// What a policy knows of the tasks that will come.
+enum class MixSource : std::uint8_t { kTrace, kLearned };
+
+struct RunSettings {
+  RunMode mode = RunMode::kTimes;
+  double load = 0.95;
+  std::int64_t jobs = 0;  // 0: as many as are needed
+  Duration longest_duration = Duration::hours(48);
+  std::int64_t arrived_thousandths = 1300;
+  std::int64_t warm_up_thousandths = 0;
+  TieBreak tie_break = TieBreak::kLowestName;
+  MixSource mix = MixSource::kLearned;
+  SimulatedClusterOptions latencies;
+  // Settings of the policy: keys that begin with "policy.", without that.
+  std::map<std::string, std::string> policy;
+};
+
+// Values by key. What is not given has the default of the mode: in saturation
+// mix=trace, at a load warm_up=0.2. Errors kInvalid: an unknown key names the
+// nearest, a bad value says what is allowed, and so does a key that has no
+// meaning in the mode.
+Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>& values);
+
+struct SettingHelp {
+  std::string_view key;
+  std::string_view values;
+  std::string_view meaning;
+};
+std::vector<SettingHelp> run_setting_help();
+
+}  // namespace gridfold

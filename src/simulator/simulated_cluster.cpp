@@ -1,0 +1,393 @@
+#include "simulator/simulated_cluster.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <csignal>
+
+namespace gridfold {
+namespace {
+
+std::int32_t signal_number(std::string_view name) {
+  static constexpr std::array<std::pair<std::string_view, int>, 7> kSignals = {{{"TERM", SIGTERM},
+                                                                                {"INT", SIGINT},
+                                                                                {"HUP", SIGHUP},
+                                                                                {"USR1", SIGUSR1},
+                                                                                {"USR2", SIGUSR2},
+                                                                                {"QUIT", SIGQUIT},
+                                                                                {"KILL", SIGKILL}}};
+  for (const auto& [known, number] : kSignals) {
+    if (known == name) return number;
+  }
+  return SIGTERM;  // whatever was sent, the task ended by it
+}
+
+ExitStatus by_signal(std::int32_t signal) {
+  ExitStatus status;
+  status.signal = signal;
+  return status;
+}
+
+ExitStatus lost() {
+  ExitStatus status;
+  status.lost = true;
+  return status;
+}
+
+}  // namespace
+
+SimulatedCluster::SimulatedCluster(std::vector<NodeSpec> nodes, SimulatedClusterOptions options,
+                                   const VirtualClock& clock, std::unique_ptr<FaultPlan> faults)
+    : options_(options), clock_(clock), faults_(std::move(faults)) {
+  nodes_.reserve(nodes.size());
+  for (auto& spec : nodes) {
+    const bool distinct =
+        node_index_.emplace(spec.name, static_cast<std::uint32_t>(nodes_.size())).second;
+    assert(distinct);
+    static_cast<void>(distinct);
+    nodes_.push_back({std::move(spec)});
+  }
+  plan_node_fault();
+}
+
+SimulatedCluster::~SimulatedCluster() = default;
+
+void SimulatedCluster::set_truth(JobId job, TaskTruth truth) { truths_[job] = truth; }
+
+Instant SimulatedCluster::next_event() const { return steps_.next(); }
+
+void SimulatedCluster::advance() {
+  while (!steps_.empty() && steps_.next() <= clock_.now()) perform(steps_.pop());
+}
+
+Result<void> SimulatedCluster::open(EventSink sink) {
+  sink_ = std::move(sink);
+  ++sink_version_;
+  for (const auto& node : nodes_) {
+    if (node.state == NodeState::kUp) report_after({}, NodeJoined{node.spec});
+  }
+  return {};
+}
+
+void SimulatedCluster::launch(const LaunchOrder& order) {
+  if (find(order.task, order.attempt) != nullptr) return;
+  const auto node = node_index_.find(order.node);
+  if (node == node_index_.end()) {
+    report_after(options_.start_latency,
+                 LaunchFailed{order.task, order.attempt, "there is no node " + order.node,
+                              LaunchFault::kNode});
+    return;
+  }
+  if (nodes_[node->second].state != NodeState::kUp) return;  // the order does not get there
+  if (faulty()) {
+    if (const auto fault = faults_->launch_fault()) {
+      report_after(options_.start_latency,
+                   LaunchFailed{order.task, order.attempt, "injected fault", *fault});
+      return;
+    }
+  }
+  std::uint32_t slot = static_cast<std::uint32_t>(attempts_.size());
+  if (free_attempts_.empty()) {
+    attempts_.emplace_back();
+  } else {
+    slot = free_attempts_.back();
+    free_attempts_.pop_back();
+  }
+  Attempt& attempt = attempts_[slot];
+  const std::uint32_t version = attempt.version + 1;
+  attempt = {};
+  attempt.seen = {order.task, order.attempt, order.node, ObservedTask::Phase::kStarting, {}, 0};
+  attempt.node = node->second;
+  attempt.devices = order.devices;
+  attempt.spec = order.spec;
+  attempt.version = version;
+  attempt_index_.emplace(AttemptKey{order.task, order.attempt}, slot);
+  steps_.push(clock_.now() + options_.start_latency, {StepKind::kBegin, slot, version});
+}
+
+void SimulatedCluster::stop(const StopOrder& order) {
+  const std::uint32_t* slot = find(order.task, order.attempt);
+  if (slot == nullptr) return;
+  Attempt& attempt = attempts_[*slot];
+  if (nodes_[attempt.node].state != NodeState::kUp) return;  // the order does not get there
+  const auto phase = attempt.seen.phase;
+  if (phase == ObservedTask::Phase::kStarting) {
+    plan_end(*slot, clock_.now(), by_signal(signal_number(order.signal)));
+  } else if (phase == ObservedTask::Phase::kRunning) {
+    const auto truth = truths_.find(order.task.job);
+    const Duration needs = truth == truths_.end() ? Duration{} : truth->second.stop_time;
+    const bool in_time = !attempt.signalled && needs <= order.grace;
+    const Instant at = clock_.now() + (in_time ? needs : order.grace);
+    attempt.signalled = true;
+    if (at < attempt.ends) {
+      plan_end(*slot, at, by_signal(in_time ? signal_number(order.signal) : SIGKILL));
+    }
+  }
+}
+
+void SimulatedCluster::forget(TaskId task, std::uint32_t attempt) {
+  const std::uint32_t* slot = find(task, attempt);
+  if (slot != nullptr && attempts_[*slot].seen.phase == ObservedTask::Phase::kCleaned) drop(*slot);
+}
+
+Result<Observation> SimulatedCluster::observe() {
+  Observation observation;
+  for (const auto& node : nodes_) {
+    if (node.state == NodeState::kUp) observation.nodes.push_back(node.spec);
+  }
+  for (auto& presence : presences()) {
+    if (nodes_[node_index_.at(presence.task.node)].state == NodeState::kUp) {
+      observation.tasks.push_back(std::move(presence.task));
+    }
+  }
+  return observation;
+}
+
+Result<LogChunk> SimulatedCluster::read_log(std::string_view job_uid, TaskId, std::uint32_t,
+                                            LogStream, std::uint64_t, std::size_t) {
+  return not_found("job " + std::string(job_uid) + " runs in a simulation and writes no output");
+}
+
+std::vector<SimulatedCluster::Presence> SimulatedCluster::presences() const {
+  std::vector<Presence> all;
+  all.reserve(attempt_index_.size());
+  for (const auto& [key, slot] : attempt_index_) {
+    const Attempt& attempt = attempts_[slot];
+    all.push_back({attempt.seen, attempt.devices, attempt.spec});
+  }
+  std::sort(all.begin(), all.end(), [](const Presence& a, const Presence& b) {
+    return std::pair(a.task.task, a.task.attempt) < std::pair(b.task.task, b.task.attempt);
+  });
+  return all;
+}
+
+bool SimulatedCluster::lose_node(std::string_view name, Fencing fencing) {
+  const auto found = node_index_.find(std::string(name));
+  if (found == node_index_.end() || nodes_[found->second].state != NodeState::kUp) return false;
+  const std::uint32_t index = found->second;
+  Node& node = nodes_[index];
+  node.state = fencing == Fencing::kFenced ? NodeState::kOff : NodeState::kCut;
+  ++node.version;
+  if (fencing == Fencing::kFenced) {
+    // Power is off: whatever was there is gone, without a word.
+    for (std::uint32_t slot = 0; slot < attempts_.size(); ++slot) {
+      const Attempt& attempt = attempts_[slot];
+      if (attempt.node != index || find(attempt.seen.task, attempt.seen.attempt) == nullptr)
+        continue;
+      if (attempt_index_.at({attempt.seen.task, attempt.seen.attempt}) == slot) drop(slot);
+    }
+  }
+  steps_.push(clock_.now() + options_.loss_detection,
+              {StepKind::kNoticeNodeLoss, index, node.version});
+  return true;
+}
+
+bool SimulatedCluster::return_node(std::string_view name) {
+  const auto found = node_index_.find(std::string(name));
+  if (found == node_index_.end() || nodes_[found->second].state == NodeState::kUp) return false;
+  steps_.push(clock_.now(), {StepKind::kReturnNode, found->second, nodes_[found->second].version});
+  return true;
+}
+
+void SimulatedCluster::perform(const Step& step) {
+  switch (step.kind) {
+    case StepKind::kReport: {
+      Event event = std::move(outbox_[step.index]);
+      free_outbox_.push_back(step.index);
+      if (step.version != sink_version_) return;
+      ++reports_;
+      sink_(std::move(event));
+      return;
+    }
+    case StepKind::kNodeFault: {
+      const NodeFault fault = *node_fault_;
+      const std::string name = nodes_[fault.node].spec.name;
+      if (lose_node(name, fault.fencing)) {
+        // A node that is off stays away until that was noticed.
+        const Duration away = std::max(fault.outage, options_.loss_detection + Duration{1});
+        steps_.push(clock_.now() + away,
+                    {StepKind::kReturnNode, static_cast<std::uint32_t>(fault.node),
+                     nodes_[fault.node].version});
+      }
+      return plan_node_fault();
+    }
+    case StepKind::kNoticeNodeLoss:
+      if (nodes_[step.index].version == step.version) notice_node_loss(step.index);
+      return;
+    case StepKind::kReturnNode:
+      if (nodes_[step.index].version == step.version) reach_again(step.index);
+      return;
+    case StepKind::kBegin:
+      if (attempts_[step.index].version == step.version) begin(step.index);
+      return;
+    case StepKind::kFinish:
+      if (attempts_[step.index].version == step.version) finish(step.index);
+      return;
+    case StepKind::kLoseShim:
+      if (attempts_[step.index].version == step.version) {
+        // The process is gone now; that is noticed later.
+        Attempt& attempt = attempts_[step.index];
+        attempt.seen.status = lost();
+        attempt.ends = clock_.now();
+        ++attempt.version;
+        steps_.push(clock_.now() + options_.loss_detection,
+                    {StepKind::kNoticeShimLoss, step.index, attempt.version});
+      }
+      return;
+    case StepKind::kNoticeShimLoss:
+      if (attempts_[step.index].version == step.version) finish(step.index);
+      return;
+    case StepKind::kClean:
+      if (attempts_[step.index].version == step.version) clean(step.index);
+      return;
+  }
+}
+
+void SimulatedCluster::begin(std::uint32_t slot) {
+  Attempt& attempt = attempts_[slot];
+  const TaskId task = attempt.seen.task;
+  const auto truth = truths_.find(task.job);
+  if (truth == truths_.end()) {
+    const LaunchFailed failure{task, attempt.seen.attempt,
+                               "the simulation knows no duration for this job", LaunchFault::kJob};
+    const std::uint32_t node = attempt.node;
+    drop(slot);
+    return report(failure, node);
+  }
+  attempt.seen.phase = ObservedTask::Phase::kRunning;
+  attempt.begun = clock_.now();
+  if (!truth->second.duration.is_unlimited()) {
+    const auto saved = saved_.find(task);
+    const Duration done = saved == saved_.end() ? Duration{} : saved->second;
+    ExitStatus status;
+    status.code = truth->second.exit_code;
+    plan_end(slot, clock_.now() + (truth->second.duration.bound() - done), status);
+  }
+  if (faulty()) {
+    const auto life = faults_->shim_loss();
+    if (life && clock_.now() + *life < attempt.ends) {
+      steps_.push(clock_.now() + *life, {StepKind::kLoseShim, slot, attempt.version});
+    }
+  }
+  report(TaskStarted{task, attempt.seen.attempt}, attempt.node);
+}
+
+void SimulatedCluster::plan_end(std::uint32_t slot, Instant at, ExitStatus status) {
+  Attempt& attempt = attempts_[slot];
+  attempt.ends = at;
+  attempt.seen.status = status;
+  ++attempt.version;
+  steps_.push(at, {StepKind::kFinish, slot, attempt.version});
+}
+
+void SimulatedCluster::finish(std::uint32_t slot) {
+  Attempt& attempt = attempts_[slot];
+  if (attempt.seen.phase == ObservedTask::Phase::kRunning) save_progress(attempt);
+  attempt.seen.phase = ObservedTask::Phase::kExited;
+  ++attempt.version;
+  const std::uint32_t version = attempt.version;
+  report(TaskExited{attempt.seen.task, attempt.seen.attempt, attempt.seen.status}, attempt.node);
+  if (options_.clean_latency > Duration{}) {
+    steps_.push(clock_.now() + options_.clean_latency, {StepKind::kClean, slot, version});
+  } else {
+    clean(slot);
+  }
+}
+
+// Work is kept by a job that says it checkpoints: all of it when it was asked
+// to stop and had the time, else up to its last checkpoint.
+void SimulatedCluster::save_progress(const Attempt& attempt) {
+  const ExitStatus& status = attempt.seen.status;
+  if (status.ok() || !attempt.spec || !attempt.spec->checkpoint) return;
+  Duration kept = attempt.ends - attempt.begun;
+  if (status.lost || status.signal == SIGKILL || status.code != 0) {
+    const auto& interval = attempt.spec->checkpoint->interval;
+    if (!interval.is_known() || interval.value() <= Duration{}) return;
+    kept = Duration{kept.ns - kept.ns % interval.value().ns};
+  }
+  Duration& saved = saved_[attempt.seen.task];
+  saved = saved + kept;
+}
+
+void SimulatedCluster::clean(std::uint32_t slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt.seen.phase = ObservedTask::Phase::kCleaned;
+  if (faulty()) attempt.seen.dirty_devices = faults_->dirty_devices(attempt.devices);
+  report(TaskCleaned{attempt.seen.task, attempt.seen.attempt, attempt.seen.dirty_devices},
+         attempt.node);
+}
+
+void SimulatedCluster::drop(std::uint32_t slot) {
+  Attempt& attempt = attempts_[slot];
+  attempt_index_.erase({attempt.seen.task, attempt.seen.attempt});
+  ++attempt.version;
+  attempt.spec.reset();
+  free_attempts_.push_back(slot);
+}
+
+void SimulatedCluster::notice_node_loss(std::uint32_t index) {
+  const Node& node = nodes_[index];
+  const Fencing fencing = node.state == NodeState::kOff ? Fencing::kFenced : Fencing::kUnfenced;
+  report_after({}, NodeLost{node.spec.name, fencing});
+}
+
+// The node says that it is there, and what has become of its tasks meanwhile.
+void SimulatedCluster::reach_again(std::uint32_t index) {
+  Node& node = nodes_[index];
+  node.state = NodeState::kUp;
+  ++node.version;
+  report(NodeJoined{node.spec}, index);
+  for (const auto& presence : presences()) {
+    const std::uint32_t* slot = find(presence.task.task, presence.task.attempt);
+    if (slot != nullptr && attempts_[*slot].node == index) tell_phase(attempts_[*slot]);
+  }
+}
+
+void SimulatedCluster::tell_phase(const Attempt& attempt) {
+  const auto& seen = attempt.seen;
+  if (seen.phase == ObservedTask::Phase::kStarting) return;
+  report(TaskStarted{seen.task, seen.attempt}, attempt.node);
+  if (seen.phase == ObservedTask::Phase::kRunning) return;
+  report(TaskExited{seen.task, seen.attempt, seen.status}, attempt.node);
+  if (seen.phase == ObservedTask::Phase::kExited) return;
+  report(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices}, attempt.node);
+}
+
+void SimulatedCluster::plan_node_fault() {
+  if (!faults_) return;
+  node_fault_ = faults_->next_node_fault(clock_.now(), nodes_.size());
+  if (node_fault_) steps_.push(node_fault_->at, {StepKind::kNodeFault, 0, 0});
+}
+
+void SimulatedCluster::report(Event event, std::uint32_t node) {
+  if (nodes_[node].state != NodeState::kUp) return;
+  if (!faulty()) {
+    ++reports_;
+    sink_(std::move(event));
+    return;
+  }
+  const ReportFate fate = faults_->report_fate();
+  if (fate.again) report_after(fate.delay + *fate.again, event);
+  if (!fate.dropped) report_after(fate.delay, std::move(event));
+}
+
+void SimulatedCluster::report_after(Duration delay, Event event) {
+  std::uint32_t index = static_cast<std::uint32_t>(outbox_.size());
+  if (free_outbox_.empty()) {
+    outbox_.push_back(std::move(event));
+  } else {
+    index = free_outbox_.back();
+    free_outbox_.pop_back();
+    outbox_[index] = std::move(event);
+  }
+  steps_.push(clock_.now() + delay, {StepKind::kReport, index, sink_version_});
+}
+
+std::uint32_t* SimulatedCluster::find(TaskId task, std::uint32_t attempt) {
+  const auto found = attempt_index_.find({task, attempt});
+  return found == attempt_index_.end() ? nullptr : &found->second;
+}
+
+bool SimulatedCluster::faulty() const { return faults_ && faults_->active(clock_.now()); }
+
+}  // namespace gridfold

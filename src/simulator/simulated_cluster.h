@@ -1,0 +1,173 @@
+// A cluster that exists only in memory, as a backend like any other.
+//
+//   VirtualClock clock;
+//   SimulatedCluster cluster(nodes, {}, clock);
+//   cluster.open(sink);
+//   cluster.set_truth(job, {.duration = Duration::hours(1)});
+//   cluster.launch(order);
+//   clock.advance_to(cluster.next_event());
+//   cluster.advance();                      // reports what is due by now
+//
+// What it knows and the engine does not: how long each task will run. With a
+// FaultPlan things go wrong, too. Not thread-safe; reports are given from
+// within advance() only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "control/backend.h"
+#include "simulator/event_queue.h"
+#include "simulator/fault_plan.h"
+#include "simulator/virtual_clock.h"
+
+namespace gridfold {
+
+struct SimulatedClusterOptions {
+  Duration start_latency{};  // from the order to the running process
+  Duration clean_latency{};  // from its end until nothing of it is left
+  // Until the loss of a node or a shim is noticed.
+  Duration loss_detection = Duration::seconds(10);
+};
+
+// How a job's tasks behave once they run.
+struct TaskTruth {
+  Limit<Duration> duration;    // unlimited: until they are stopped
+  std::int32_t exit_code = 0;  // at the end of that time
+  Duration stop_time{};        // from the stop signal to the end, if the grace allows
+};
+
+class SimulatedCluster : public Backend {
+ public:
+  // Names of nodes are distinct. The clock outlives the cluster.
+  SimulatedCluster(std::vector<NodeSpec> nodes, SimulatedClusterOptions options,
+                   const VirtualClock& clock, std::unique_ptr<FaultPlan> faults = nullptr);
+  ~SimulatedCluster() override;
+
+  // To be said before the job's first task begins to run, which is never
+  // within launch(). A task without a truth fails to start, by the job's fault.
+  void set_truth(JobId job, TaskTruth truth);
+
+  // When something happens next; Instant::never() when nothing will.
+  Instant next_event() const;
+  // Lets everything happen that is due by the clock's time.
+  void advance();
+
+  // Faults by hand. Return false when the node is not up / not lost.
+  bool lose_node(std::string_view node, Fencing fencing);
+  bool return_node(std::string_view node);
+
+  // --- Backend ---
+  Capabilities capabilities() const override { return {}; }
+  // Opened again (by the next daemon of a crash test), it reports to the new
+  // sink only; reports still on their way to the old one are lost.
+  Result<void> open(EventSink sink) override;
+  void launch(const LaunchOrder& order) override;
+  void stop(const StopOrder& order) override;
+  void forget(TaskId task, std::uint32_t attempt) override;
+  Result<Observation> observe() override;
+  // Simulated tasks write nothing: kNotFound.
+  Result<LogChunk> read_log(std::string_view job_uid, TaskId task, std::uint32_t attempt,
+                            LogStream stream, std::uint64_t offset, std::size_t limit) override;
+
+  // --- For those who check and measure ---
+  // Every attempt that is really there, on unreachable nodes too, by task and
+  // attempt. `devices` are held until the phase is kCleaned.
+  struct Presence {
+    ObservedTask task;
+    std::uint64_t devices = 0;
+    std::shared_ptr<const JobSpec> spec;  // shared with the order
+  };
+  std::vector<Presence> presences() const;
+  // Reports given to the sink so far.
+  std::uint64_t reports() const { return reports_; }
+
+ private:
+  struct Attempt {
+    ObservedTask seen;
+    std::uint32_t node = 0;
+    std::uint64_t devices = 0;
+    std::shared_ptr<const JobSpec> spec;  // shared with the order
+    Instant begun{};
+    Instant ends = Instant::never();
+    bool signalled = false;
+    // Counts changes of plan: a step of an older version is void.
+    std::uint32_t version = 0;
+  };
+  enum class NodeState : std::uint8_t { kUp, kOff, kCut };
+  struct Node {
+    NodeSpec spec;
+    NodeState state = NodeState::kUp;
+    std::uint32_t version = 0;  // as above
+  };
+  enum class StepKind : std::uint8_t {
+    kBegin,
+    kFinish,
+    kLoseShim,
+    kNoticeShimLoss,
+    kClean,
+    kReport,
+    kNodeFault,
+    kNoticeNodeLoss,
+    kReturnNode,
+  };
+  struct Step {
+    StepKind kind;
+    std::uint32_t index;  // of an attempt, a node or a report
+    std::uint32_t version;
+  };
+  struct AttemptKey {
+    TaskId task;
+    std::uint32_t attempt;
+    friend bool operator==(const AttemptKey&, const AttemptKey&) = default;
+  };
+  struct AttemptHash {
+    std::size_t operator()(const AttemptKey& key) const {
+      return std::hash<TaskId>{}(key.task) * 31 + key.attempt;
+    }
+  };
+
+  void perform(const Step& step);
+  void begin(std::uint32_t slot);
+  void finish(std::uint32_t slot);
+  void clean(std::uint32_t slot);
+  void drop(std::uint32_t slot);
+  void notice_node_loss(std::uint32_t node);
+  void reach_again(std::uint32_t node);
+  void tell_phase(const Attempt& attempt);
+  void save_progress(const Attempt& attempt);
+  void plan_end(std::uint32_t slot, Instant at, ExitStatus status);
+  void plan_node_fault();
+  // From within advance(); `node` is where the report comes from.
+  void report(Event event, std::uint32_t node);
+  // From anywhere: after the delay.
+  void report_after(Duration delay, Event event);
+  std::uint32_t* find(TaskId task, std::uint32_t attempt);
+  bool faulty() const;
+
+  SimulatedClusterOptions options_;
+  const VirtualClock& clock_;
+  std::unique_ptr<FaultPlan> faults_;
+  EventSink sink_;
+  std::uint32_t sink_version_ = 0;
+  std::uint64_t reports_ = 0;
+
+  std::vector<Node> nodes_;
+  std::unordered_map<std::string, std::uint32_t> node_index_;
+  std::unordered_map<JobId, TaskTruth> truths_;
+  std::unordered_map<TaskId, Duration> saved_;  // work kept by checkpoints
+
+  std::vector<Attempt> attempts_;
+  std::vector<std::uint32_t> free_attempts_;
+  std::unordered_map<AttemptKey, std::uint32_t, AttemptHash> attempt_index_;
+
+  EventQueue<Step> steps_;
+  std::vector<Event> outbox_;  // reports that a step will give
+  std::vector<std::uint32_t> free_outbox_;
+  std::optional<NodeFault> node_fault_;  // planned next
+};
+
+}  // namespace gridfold

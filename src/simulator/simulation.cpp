@@ -1,0 +1,239 @@
+#include "simulator/simulation.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/random.h"
+#include "control/control_loop.h"
+#include "simulator/fragmentation.h"
+
+namespace gridfold {
+namespace {
+
+constexpr std::int64_t kTurnsPerProgress = 4096;
+
+class Run {
+ public:
+  Run(const SimulationInput& input, const SimulationOptions& options, Engine engine, Store& store)
+      : input_(input),
+        options_(options),
+        capacity_(capacity_of(input.cluster)),
+        cluster_(input.cluster.nodes, options.latencies, clock_),
+        metrics_(input.workload),
+        fragmentation_(input.workload, input.cluster),
+        uid_bits_(options.engine.seed, "simulation.uids"),
+        loop_(control_options(), std::move(engine), store, cluster_, clock_) {}
+
+  Result<SimulationResult> run() {
+    const auto began = std::chrono::steady_clock::now();
+    auto started = loop_.start([this](Event event) { reported(std::move(event)); });
+    if (!started) return started.error();
+    cluster_.advance();
+    loop_.turn();
+    prepare_fragmentation();
+    while (step()) {
+      if (refused_) return *refused_;
+      if (loop_.read_only()) return *loop_.read_only();
+    }
+    SimulationResult result = sum_up();
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - began;
+    result.wall_seconds = wall.count();
+    return result;
+  }
+
+ private:
+  ControlOptions control_options() {
+    ControlOptions control;
+    control.history = History::kDrop;
+    control.reconcile_interval = {};  // without faults no report is lost
+    control.on_committed = [this](Instant now, const Decisions& decisions) {
+      metrics_.committed(now, decisions);
+    };
+    control.random_bits = [this] { return uid_bits_.next(); };
+    return control;
+  }
+
+  // Goes to the next instant at which something happens; false when nothing
+  // will any more.
+  bool step() {
+    Instant next = std::min(next_arrival(), cluster_.next_event());
+    next = std::min(next, loop_.engine().next_wake());
+    if (next.is_never()) return false;
+    clock_.advance_to(std::max(next, clock_.now()));
+    const std::size_t first = arrived_;
+    while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
+    cluster_.advance();
+    loop_.turn();
+    ++turns_;
+    for (std::size_t i = first; i < arrived_; ++i) record_arrival(input_.arrivals[i]);
+    if (options_.on_progress && turns_ % kTurnsPerProgress == 0) {
+      options_.on_progress(static_cast<double>(arrived_) /
+                           static_cast<double>(input_.arrivals.size()));
+    }
+    return true;
+  }
+
+  Instant next_arrival() const {
+    return arrived_ < input_.arrivals.size() ? Instant{} + input_.arrivals[arrived_].at
+                                             : Instant::never();
+  }
+
+  void submit(const Arrival& arrival) {
+    ++events_;
+    const std::size_t index = arrived_++;
+    SubmitRequest request;
+    request.jobs.push_back(spec_of(input_.workload, input_.workload.jobs[arrival.job]));
+    metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
+    loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
+      const Arrival& accepted = input_.arrivals[index];
+      if (!answer) {
+        refused_ = answer.error().with_context(input_.workload.jobs[accepted.job].name);
+        return;
+      }
+      const JobId id = answer->jobs.front().id;
+      if (!metrics_.is_numbered(index, id)) refused_ = internal("jobs are not numbered in order");
+      cluster_.set_truth(id, {accepted.duration});
+    });
+  }
+
+  void reported(Event event) {
+    if (const auto* cleaned = std::get_if<TaskCleaned>(&event)) {
+      metrics_.cleaned(clock_.now(), cleaned->task);
+    }
+    ++events_;
+    loop_.post(std::move(event));
+  }
+
+  void record_arrival(const Arrival& arrival) {
+    if (!options_.record_by_arrived) return;
+    const auto& shape = input_.workload.shapes[input_.workload.jobs[arrival.job].shape];
+    asked_ += device_thousandths(shape, "gpu");
+    while (asked_ * 100 >=
+           static_cast<std::int64_t>(allocated_by_arrived_.size()) * capacity_.gpu_thousandths) {
+      mark_arrived();
+    }
+  }
+
+  void mark_arrived() {
+    allocated_by_arrived_.push_back(gpu_share(metrics_.usage().gpu_thousandths));
+    fragmentation_by_arrived_.push_back(fragmentation_now());
+  }
+
+  double gpu_share(std::int64_t thousandths) const {
+    return capacity_.gpu_thousandths == 0
+               ? 0
+               : static_cast<double>(thousandths) / static_cast<double>(capacity_.gpu_thousandths);
+  }
+
+  void prepare_fragmentation() {
+    node_amounts_.resize(input_.cluster.nodes.size());
+    if (!options_.record_by_arrived) return;
+    for (std::size_t i = 0; i < node_amounts_.size(); ++i) measure_node(i);
+  }
+
+  void measure_node(std::size_t node) {
+    const auto amount =
+        fragmentation_.measure(node, loop_.engine().room(NodeId(static_cast<std::uint32_t>(node))));
+    fragmented_ += amount.fragmented - node_amounts_[node].fragmented;
+    idle_ += amount.idle - node_amounts_[node].idle;
+    node_amounts_[node] = amount;
+  }
+
+  // Of what is idle. Only nodes that got a task have changed: in a saturation
+  // run nothing leaves.
+  double fragmentation_now() {
+    for (const NodeId node : metrics_.take_touched_nodes()) measure_node(node.value);
+    return idle_ > 0 ? fragmented_ / idle_ : 0;
+  }
+
+  // What is held at the end by the engine's own books, thousandths of a GPU.
+  std::int64_t gpus_held() const {
+    std::int64_t free = 0;
+    for (std::size_t i = 0; i < input_.cluster.nodes.size(); ++i) {
+      const NodeRoom room = loop_.engine().room(NodeId(static_cast<std::uint32_t>(i)));
+      for (std::size_t d = 0; d < room.devices.size(); ++d) {
+        const bool gpu = input_.cluster.nodes[i].devices[d].device_class == "gpu";
+        if (gpu && room.devices[d].usable) free += room.devices[d].free_share;
+      }
+    }
+    return capacity_.gpu_thousandths - free;
+  }
+
+  SimulationResult sum_up() {
+    SimulationResult result;
+    result.decisions_sha256 = metrics_.decisions_sha256();
+    result.events = events_;
+    result.turns = turns_;
+    result.counts = metrics_.counts();
+    for (const JobRecord* job : loop_.engine().jobs()) {
+      if (job->state != JobState::kPending) continue;
+      ++result.waiting;
+      const auto reason = loop_.engine().main_reason(job->id);
+      result.infeasible += reason && is_never(reason->code);
+    }
+    result.waits = metrics_.waits();
+    result.wait = summarise(result.waits);
+    result.completion = summarise(metrics_.completions());
+    const Instant first = Instant{} + input_.arrivals.front().at;
+    if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
+    result.gpu_allocated = gpu_share(gpus_held());
+    add_utilisation(result);
+    if (options_.record_by_arrived) {
+      result.fragmentation = fragmentation_now();
+      result.gpu_allocated_by_arrived = std::move(allocated_by_arrived_);
+      result.fragmentation_by_arrived = std::move(fragmentation_by_arrived_);
+    }
+    result.usage.assign(metrics_.history().begin(), metrics_.history().end());
+    return result;
+  }
+
+  // From the first counted arrival to the last one; a run that counts all jobs
+  // goes on to the last end.
+  void add_utilisation(SimulationResult& result) const {
+    const Instant from = Instant{} + input_.arrivals[input_.counted_from].at;
+    Instant to = Instant{} + input_.arrivals.back().at;
+    if (input_.counted_from == 0) to = std::max(to, metrics_.last_end());
+    const auto history = metrics_.history();
+    const double gpus = mean_usage(history, &UsagePoint::gpu_thousandths, from, to);
+    const double cores = mean_usage(history, &UsagePoint::millicores, from, to);
+    if (capacity_.gpu_thousandths > 0) {
+      result.gpu_utilisation = gpus / static_cast<double>(capacity_.gpu_thousandths);
+    }
+    if (capacity_.millicores > 0) {
+      result.cpu_utilisation = cores / static_cast<double>(capacity_.millicores);
+    }
+  }
+
+  const SimulationInput& input_;
+  const SimulationOptions& options_;
+  ClusterCapacity capacity_;
+  VirtualClock clock_;
+  SimulatedCluster cluster_;
+  RunMetrics metrics_;
+  FragmentationMeter fragmentation_;
+  RandomStream uid_bits_;
+  ControlLoop loop_;
+
+  std::size_t arrived_ = 0;
+  std::int64_t events_ = 0;
+  std::int64_t turns_ = 0;
+  std::optional<Error> refused_;
+  std::int64_t asked_ = 0;  // thousandths of a GPU
+  std::vector<double> allocated_by_arrived_;
+  std::vector<double> fragmentation_by_arrived_;
+  std::vector<FragmentationMeter::Amount> node_amounts_;
+  double fragmented_ = 0;
+  double idle_ = 0;
+};
+
+}  // namespace
+
+Result<SimulationResult> simulate(const SimulationInput& input, const SimulationOptions& options,
+                                  Store& store) {
+  auto policy = make_policy(options.policy, options.policy_options);
+  if (!policy) return policy.error();
+  Run run(input, options, Engine(options.engine, std::move(*policy)), store);
+  return run.run();
+}
+
+}  // namespace gridfold

@@ -1,0 +1,67 @@
+// One run: a workload's arrivals, the real control loop and engine, and the
+// simulated cluster, on virtual time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "control/store.h"
+#include "engine/engine.h"
+#include "policies/registry.h"
+#include "simulator/arrivals.h"
+#include "simulator/run_metrics.h"
+#include "simulator/simulated_cluster.h"
+#include "simulator/workload.h"
+
+namespace gridfold {
+
+struct SimulationInput {
+  const ClusterSpec& cluster;
+  const Workload& workload;
+  std::vector<Arrival> arrivals;  // in order of time
+  std::size_t counted_from = 0;   // index of the first arrival that counts
+};
+
+struct SimulationOptions {
+  std::string policy = "best_fit";
+  PolicyOptions policy_options;
+  EngineOptions engine;
+  SimulatedClusterOptions latencies;
+  // Allocation and fragmentation at each per cent of the GPUs asked for.
+  bool record_by_arrived = false;
+  // Called now and then with the share of jobs that have ended or arrived.
+  std::function<void(double)> on_progress;
+};
+
+struct SimulationResult {
+  std::string decisions_sha256;
+  std::int64_t events = 0;  // arrivals and reports
+  std::int64_t turns = 0;
+  double wall_seconds = 0;
+  RunMetrics::Counts counts;
+  std::int64_t waiting = 0;     // pending at the end
+  std::int64_t infeasible = 0;  // of these, can never run on this cluster
+  DurationSummary wait, completion;
+  Duration makespan{};         // first arrival to last end; 0 when nothing ended
+  double gpu_allocated = 0;    // of the capacity, at the end
+  double gpu_utilisation = 0;  // of the capacity, mean over the counted time
+  double cpu_utilisation = 0;
+  double fragmentation = 0;  // of the idle GPUs at the end
+  // Index p: when p per cent of the capacity had arrived.
+  std::vector<double> gpu_allocated_by_arrived;
+  std::vector<double> fragmentation_by_arrived;
+  // For plots.
+  std::vector<UsagePoint> usage;
+  std::vector<Duration> waits;
+};
+
+// The store is empty and used for this run alone. Errors: of the policy's
+// options, of the store, of a job that was refused.
+Result<SimulationResult> simulate(const SimulationInput& input, const SimulationOptions& options,
+                                  Store& store);
+
+}  // namespace gridfold

@@ -36,6 +36,10 @@ constexpr Sentence kSentences[] = {
      "Queue {queue} uses {used} of its {limit} of {resource}; with the needed {need} it is {short} "
      "short.",
      "队列 {queue} 已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 {short}。"},
+    {ReasonCode::kFragmented,
+     "Each resource would do on some node, but no node has them all together; {nodes} nodes were "
+     "looked at.",
+     "每种资源都有节点能满足，但没有一个节点同时满足全部；已检查 {nodes} 个节点。"},
     {ReasonCode::kGangIncomplete, "{have} of the gang's {need} tasks would fit now.",
      "任务组需要 {need} 个任务，目前只能放下 {have} 个。"},
     {ReasonCode::kBehindInQueue, "Behind {position} other jobs in the queue.",
@@ -51,6 +55,9 @@ constexpr Sentence kSentences[] = {
      "空闲资源已为作业 {job} 保留。"},
     {ReasonCode::kNotYetConsidered, "Will be considered in the next cycle.",
      "将在下一轮调度中考虑。"},
+    {ReasonCode::kPlaced, "Room was found for {tasks} tasks; they are being started.",
+     "已为 {tasks} 个任务找到资源，正在启动。"},
+    {ReasonCode::kStarted, "Runs.", "正在运行。"},
     {ReasonCode::kCompleted, "Completed.", "已完成。"},
     {ReasonCode::kTaskFailed, "Task {task} failed.", "任务 {task} 失败。"},
     {ReasonCode::kLaunchFailed, "Task {task} could not be started: {message}.",
@@ -84,8 +91,6 @@ const Reason::Param* find_param(const std::vector<Reason::Param>& params, std::s
   return nullptr;
 }
 
-// Amounts are in the unit of their resource: millicores, bytes, thousandths of
-// a device.
 bool is_amount(std::string_view name) {
   for (const std::string_view amount :
        {"need", "capacity", "largest", "limit", "used", "free", "short", "largest_block"})
@@ -93,19 +98,24 @@ bool is_amount(std::string_view name) {
   return false;
 }
 
-std::string amount_text(std::string_view resource, std::int64_t value) {
+// What an amount is in. Queues count devices in thousandths, nodes whole ones.
+enum class DeviceUnit : std::uint8_t { kWhole, kThousandths };
+
+std::string amount_text(std::string_view resource, std::int64_t value, DeviceUnit unit) {
   if (resource == "cpu") return to_text(MilliCores(value));
-  if (resource == "memory") return to_text(Bytes(value));
-  return std::to_string(value);
+  if (resource.ends_with("memory")) return to_text(Bytes(value));
+  const bool shares = resource.ends_with("_share") || unit == DeviceUnit::kThousandths;
+  return shares ? to_text(MilliCores(value)) : std::to_string(value);
 }
 
-std::string value_text(const Reason::Param& param, std::string_view resource) {
+std::string value_text(const Reason::Param& param, std::string_view resource = {},
+                       DeviceUnit unit = DeviceUnit::kWhole) {
   const auto& [name, value] = param;
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   const auto number = std::get<std::int64_t>(value);
   if (name == "until_ns") return to_rfc3339(Instant{number});
   if (name.ends_with("_ns")) return to_text(Duration{number});
-  return is_amount(name) ? amount_text(resource, number) : std::to_string(number);
+  return is_amount(name) ? amount_text(resource, number, unit) : std::to_string(number);
 }
 
 std::string resource_of(const std::vector<Reason::Param>& params) {
@@ -115,7 +125,8 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
   return {};
 }
 
-std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params) {
+std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
+                 DeviceUnit unit) {
   const auto resource = resource_of(params);
   std::string out;
   while (!sentence.empty()) {
@@ -124,7 +135,7 @@ std::string fill(std::string_view sentence, const std::vector<Reason::Param>& pa
     if (open == std::string_view::npos) break;
     const auto close = sentence.find('}', open);
     const auto* param = find_param(params, sentence.substr(open + 1, close - open - 1));
-    out += param ? value_text(*param, resource) : "?";
+    out += param ? value_text(*param, resource, unit) : "?";
     sentence.remove_prefix(close + 1);
   }
   return out;
@@ -134,9 +145,9 @@ std::string fill(std::string_view sentence, const std::vector<Reason::Param>& pa
 std::string failure_detail(const std::vector<Reason::Param>& params, Language language) {
   const bool chinese = language == Language::kChinese;
   if (const auto* signal = find_param(params, "signal"))
-    return (chinese ? "信号 " : "Signal ") + value_text(*signal, "") + (chinese ? "。" : ".");
+    return (chinese ? "信号 " : "Signal ") + value_text(*signal) + (chinese ? "。" : ".");
   if (const auto* code = find_param(params, "exit_code"))
-    return (chinese ? "退出码 " : "Exit code ") + value_text(*code, "") + (chinese ? "。" : ".");
+    return (chinese ? "退出码 " : "Exit code ") + value_text(*code) + (chinese ? "。" : ".");
   return {};
 }
 
@@ -144,7 +155,7 @@ std::string unknown_text(std::string_view code, const std::vector<Reason::Param>
   std::string out(code);
   char separator = ' ';
   for (const auto& param : params) {
-    out.append(1, separator).append(param.first).append("=").append(value_text(param, ""));
+    out.append(1, separator).append(param.first).append("=").append(value_text(param));
     separator = ',';
   }
   return out;
@@ -171,7 +182,9 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
                         Language language) {
   const auto known = parse_reason_code(code);
   if (!known) return unknown_text(code, params);
-  auto text = fill(reason_template(*known, language), params);
+  const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  auto text = fill(reason_template(*known, language), params,
+                   of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;
   const auto detail = failure_detail(params, language);
   if (!detail.empty()) text += (language == Language::kChinese ? "" : " ") + detail;

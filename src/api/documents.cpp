@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -97,6 +99,12 @@ Duration waited(const JobRecord& job, Instant now) {
   return job.waited + (now - job.pending_since);
 }
 
+std::optional<Reason> reason_of(const JobRecord& job, const Engine& engine) {
+  if (job.state == JobState::kPending)
+    if (auto reason = engine.main_reason(job.id)) return reason;
+  return job.reason;
+}
+
 }  // namespace
 
 void write_optional_time(JsonWriter& json, std::string_view key, Instant time) {
@@ -112,8 +120,9 @@ void write_device_identity(JsonWriter& json, std::size_t index, const DeviceSpec
   json.key("emulated").boolean(device.origin == DeviceOrigin::kEmulated);
 }
 
-void write_job(JsonWriter& json, const JobRecord& job, std::span<const NodeRecord> nodes,
-               Instant now, JobDetail detail) {
+void write_job(JsonWriter& json, const JobRecord& job, const Engine& engine, Instant now,
+               JobDetail detail) {
+  const auto nodes = engine.nodes();
   json.begin_object();
   json.key("id").string(job.uid);
   json.key("number").number(job.id.value);
@@ -124,9 +133,9 @@ void write_job(JsonWriter& json, const JobRecord& job, std::span<const NodeRecor
   json.key("priority").number(job.spec->priority);
   json.key("state").string(to_string(job.state));
   json.key("held").boolean(job.held);
-  if (job.reason) {
+  if (const auto reason = reason_of(job, engine)) {
     json.key("reason");
-    write_reason(json, *job.reason);
+    write_reason(json, *reason);
   }
   write_optional_time(json, "submitted_at", job.submitted_at);
   write_optional_time(json, "started_at", job.started_at);

@@ -2,7 +2,6 @@
 // are fixed by docs/openapi.json.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "base/json_writer.h"
@@ -14,8 +13,9 @@ namespace gridfold {
 // Lists leave out the spec (it may hold staged files) and the tasks.
 enum class JobDetail : std::uint8_t { kBasic, kFull };
 
-void write_job(JsonWriter& json, const JobRecord& job, std::span<const NodeRecord> nodes,
-               Instant now, JobDetail detail);
+// A pending job's reason is the engine's, with the numbers of this moment.
+void write_job(JsonWriter& json, const JobRecord& job, const Engine& engine, Instant now,
+               JobDetail detail);
 void write_reason(JsonWriter& json, const Reason& reason);
 void write_device_identity(JsonWriter& json, std::size_t index, const DeviceSpec& device);
 void write_optional_time(JsonWriter& json, std::string_view key, Instant time);

@@ -11,7 +11,7 @@ Result<JobRecord> find_job(const ControlLoop& loop, std::string_view tenant,
   auto ended = loop.find_ended(tenant, reference);
   if (ended) return std::move(ended->record);
   if (ended.error().kind != ErrorKind::kNotFound) return ended.error();
-  Error error = not_found("there is no job " + quoted(reference) + " in tenant " + quoted(tenant));
+  Error error = not_found("there is no job " + quote(reference) + " in tenant " + quote(tenant));
   error.hint = "gridfold job list --all shows those there are";
   return error;
 }
@@ -22,7 +22,7 @@ HttpResponse job_response(const ControlLoop& loop, std::string_view tenant,
   if (!job) return to_response(to_problem(job.error()), request_id);
   HttpResponse response;
   JsonWriter json(response.body);
-  write_job(json, *job, loop.engine().nodes(), now, JobDetail::kFull);
+  write_job(json, *job, loop.engine(), now, JobDetail::kFull);
   return response;
 }
 

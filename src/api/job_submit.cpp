@@ -15,7 +15,7 @@ constexpr std::size_t kMaxKeyBytes = 255;
 Problem unsupported_media_type(std::string_view content_type) {
   Problem problem{415, "UnsupportedMediaType", "The body's content type is not read here",
                   content_type.empty() ? "the request has no Content-Type"
-                                       : "jobs are not read from " + quoted(content_type)};
+                                       : "jobs are not read from " + quote(content_type)};
   problem.hint = "send application/json or application/yaml";
   return problem;
 }

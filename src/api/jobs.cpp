@@ -60,7 +60,7 @@ Result<std::set<JobState>> parse_states(std::string_view text) {
     } else if (const auto state = parse_job_state(word)) {
       states.insert(*state);
     } else {
-      Error error = invalid("there is no job state " + quoted(word));
+      Error error = invalid("there is no job state " + quote(word));
       error.field = "state";
       error.hint = "states: live, ended";
       for (const auto known : kAllStates) error.hint += ", " + std::string(to_string(known));
@@ -73,7 +73,7 @@ Result<std::set<JobState>> parse_states(std::string_view text) {
 Result<JobDetail> parse_detail(std::string_view text) {
   if (text.empty() || text == "basic") return JobDetail::kBasic;
   if (text == "full") return JobDetail::kFull;
-  Error error = invalid(quoted(text) + " is neither basic nor full");
+  Error error = invalid(quote(text) + " is neither basic nor full");
   error.field = "view";
   return error;
 }
@@ -177,7 +177,7 @@ HttpResponse list_jobs(const ControlLoop& loop, const ListRequest& list, Instant
     if (shown == list.page_size) break;  // `last` is the last one shown
     last = id;
     if (list.filter.accepts(**job)) {
-      write_job(json, **job, loop.engine().nodes(), now, list.detail);
+      write_job(json, **job, loop.engine(), now, list.detail);
       ++shown;
     }
     if (cursor.exhausted()) break;
@@ -198,7 +198,7 @@ HttpResponse explain_job(const ControlLoop& loop, std::string_view tenant,
   JsonWriter json(response.body);
   json.begin_object();
   json.key("job");
-  write_job(json, *job, loop.engine().nodes(), now, JobDetail::kBasic);
+  write_job(json, *job, loop.engine(), now, JobDetail::kBasic);
   json.key("reasons").begin_array();
   for (const auto& reason : reasons) {
     json.begin_object();

@@ -51,7 +51,7 @@ Result<LogRequest> parse_log_request(const ApiRequest& request) {
   log.follow = *follow;
   const auto stream = request.query.find("stream").value_or("stdout");
   if (stream != "stdout" && stream != "stderr")
-    return field_error("stream", quoted(stream) + " is neither stdout nor stderr");
+    return field_error("stream", quote(stream) + " is neither stdout nor stderr");
   log.stream = stream == "stdout" ? LogStream::kOutput : LogStream::kError;
   return log;
 }

@@ -41,6 +41,7 @@ void write_devices(JsonWriter& json, const NodeRecord& node, const NodeRoom& roo
         json.key("free_memory_bytes").number(room.devices[i].free_memory);
     }
     json.key("quarantined").boolean((node.dirty_devices >> i & 1) != 0);
+    if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
   }
   json.end_array();
@@ -99,13 +100,29 @@ const NodeRecord* find_node(const Engine& engine, std::string_view name) {
   return nullptr;
 }
 
-HttpResponse list_nodes(const ControlLoop& loop) {
+// Whether limits are kept by force or only in our books: users must not take
+// the one for the other.
+void write_enforcement(JsonWriter& json, const Capabilities& capabilities) {
+  const auto add = [&](const char* key, Enforcement enforcement) {
+    json.key(key).string(enforcement == Enforcement::kEnforced ? "enforced" : "accounted");
+  };
+  json.key("enforcement").begin_object();
+  add("cpu", capabilities.cpu);
+  add("memory", capabilities.memory);
+  add("device_share", capabilities.device_share);
+  add("device_access", capabilities.device_access);
+  json.end_object();
+}
+
+HttpResponse list_nodes(ControlLoop& loop) {
   HttpResponse response;
   JsonWriter json(response.body);
   const auto holdings = holdings_by_node(loop.engine());
   json.begin_object().key("nodes").begin_array();
   for (const auto& node : loop.engine().nodes()) write_node(json, node, loop.engine(), holdings);
-  json.end_array().end_object();
+  json.end_array();
+  write_enforcement(json, loop.backend().capabilities());
+  json.end_object();
   return response;
 }
 
@@ -113,7 +130,7 @@ HttpResponse node_response(const ControlLoop& loop, std::string_view name,
                            std::string_view request_id) {
   const auto* node = find_node(loop.engine(), name);
   if (!node) {
-    Error error = not_found("there is no node " + quoted(name));
+    Error error = not_found("there is no node " + quote(name));
     error.hint = "gridfold node list shows those there are";
     return to_response(to_problem(error), request_id);
   }

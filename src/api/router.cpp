@@ -46,7 +46,7 @@ std::optional<PathValues> match(std::string_view pattern, const std::vector<std:
 
 Problem unknown_route(const HttpRequest& request) {
   Problem problem{404, "UnknownRoute", "There is no such path",
-                  "nothing is served at " + quoted(request.path)};
+                  "nothing is served at " + quote(request.path)};
   problem.hint = "/openapi.json lists what is served";
   return problem;
 }
@@ -64,7 +64,7 @@ std::string query_hint(const Route& route, std::string_view name) {
 std::optional<Problem> check_query(const Route& route, const Query& query) {
   for (const auto& [name, value] : query.all()) {
     if (std::find(route.query.begin(), route.query.end(), name) != route.query.end()) continue;
-    Error error = invalid("there is no query parameter " + quoted(name) + " here");
+    Error error = invalid("there is no query parameter " + quote(name) + " here");
     error.field = name;
     error.hint = query_hint(route, name);
     return to_problem(error);

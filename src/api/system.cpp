@@ -75,7 +75,7 @@ void add_node(Totals& totals, const NodeRecord& node, const NodeRoom& room) {
             .devices[{device.device_class, device.model, device.origin == DeviceOrigin::kEmulated}];
     ++sum.total;
     const bool dirty = (node.dirty_devices >> i & 1) != 0;
-    sum.unusable += !node.up || node.drained || dirty;
+    sum.unusable += !node.up || node.drained || dirty || !device.fault.empty();
     if (i < room.devices.size() && !dirty)
       sum.allocated_thousandths += kWholeDevice.value - room.devices[i].free_share;
   }
@@ -88,19 +88,15 @@ void write_counts(JsonWriter& json, const std::map<std::string, std::int64_t>& c
 }
 
 void write_job_counts(JsonWriter& json, const Engine& engine) {
-  std::map<std::string, std::int64_t> by_state, by_class, by_reason;
+  std::map<std::string, std::int64_t> by_state, by_class;
   for (const auto* job : engine.jobs()) {
     ++by_state[std::string(to_string(job->state))];
     ++by_class[std::string(to_string(job->spec->workload_class))];
-    if (job->state == JobState::kPending && job->reason)
-      ++by_reason[std::string(to_string(job->reason->code))];
   }
   json.key("jobs_by_state");
   write_counts(json, by_state);
   json.key("jobs_by_class");
   write_counts(json, by_class);
-  json.key("pending_by_reason");
-  write_counts(json, by_reason);
 }
 
 void write_device_sums(JsonWriter& json, const std::map<DeviceKind, DeviceSum>& devices) {

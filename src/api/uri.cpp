@@ -67,7 +67,7 @@ Result<std::vector<std::string>> split_path(std::string_view path) {
     const auto slash = path.find('/');
     const auto segment = percent_decode(path.substr(0, slash), Plus::kItself);
     if (!segment || !is_segment(*segment))
-      return invalid("the path segment " + quoted(path.substr(0, slash)) + " is not a name");
+      return invalid("the path segment " + quote(path.substr(0, slash)) + " is not a name");
     if (segments.size() == kMaxSegments)
       return invalid("the path has more than " + std::to_string(kMaxSegments) + " segments");
     segments.push_back(*segment);
@@ -89,9 +89,9 @@ Result<Query> Query::parse(std::string_view text) {
                      ? std::optional<std::string>("true")
                      : percent_decode(pair.substr(equals + 1), Plus::kSpace);
     if (!name || !value || !is_plain_text(*name) || !is_plain_text(*value))
-      return invalid("the query parameter " + quoted(pair) + " is not readable text");
+      return invalid("the query parameter " + quote(pair) + " is not readable text");
     if (query.find(*name))
-      return bad_parameter(*name, "the query parameter " + quoted(*name) + " is given twice");
+      return bad_parameter(*name, "the query parameter " + quote(*name) + " is given twice");
     query.parameters_.emplace_back(std::move(*name), std::move(*value));
   }
   return query;
@@ -107,7 +107,7 @@ Result<std::int64_t> Query::count(std::string_view name, std::int64_t fallback) 
   const auto value = find(name);
   if (!value) return fallback;
   auto count = parse_count(*value);
-  if (!count) return bad_parameter(name, quoted(*value) + " is not a count such as 0 or 25");
+  if (!count) return bad_parameter(name, quote(*value) + " is not a count such as 0 or 25");
   return count;
 }
 
@@ -115,7 +115,7 @@ Result<bool> Query::flag(std::string_view name) const {
   const auto value = find(name);
   if (!value || *value == "false") return false;
   if (*value == "true") return true;
-  return bad_parameter(name, quoted(*value) + " is neither true nor false");
+  return bad_parameter(name, quote(*value) + " is neither true nor false");
 }
 
 }  // namespace gridfold

@@ -182,7 +182,6 @@ SummaryView to_summary(const Json& json) {
                                get<std::int64_t>(device, "allocated_thousandths")});
   summary.jobs_by_state = get_counts(json, "jobs_by_state");
   summary.jobs_by_class = get_counts(json, "jobs_by_class");
-  summary.pending_by_reason = get_counts(json, "pending_by_reason");
   summary.json = json.dump();
   return summary;
 }

@@ -143,7 +143,7 @@ struct SummaryView {
   std::int64_t cpu_millicores = 0, free_cpu_millicores = 0;
   std::int64_t memory_bytes = 0, free_memory_bytes = 0;
   std::vector<DeviceSumView> devices;
-  std::vector<std::pair<std::string, std::int64_t>> jobs_by_state, jobs_by_class, pending_by_reason;
+  std::vector<std::pair<std::string, std::int64_t>> jobs_by_state, jobs_by_class;
   std::string json;
 };
 

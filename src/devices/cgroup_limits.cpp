@@ -108,7 +108,7 @@ std::vector<std::string> levels_of(const Hierarchy& hierarchy, const Mount& moun
 }
 
 Error unreadable(const std::string& path, const std::string& text) {
-  return internal("control group limit " + path + " does not read: " + quoted(text));
+  return internal("control group limit " + path + " does not read: " + quote(text));
 }
 
 template <class T>

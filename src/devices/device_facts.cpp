@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 #include <set>
 
+#include "base/nearest.h"
 #include "base/quote.h"
 
 namespace gridfold {
@@ -88,7 +88,7 @@ class FieldReader {
     if (error_) return *error_;
     for (const auto& [key, value] : object_.items()) {
       if (!taken_.contains(key)) {
-        return at(path_ + "." + key, "unknown key " + gridfold::quoted(key) + " in " + path_,
+        return at(path_ + "." + key, "unknown key " + quote(key) + " in " + path_,
                   "known keys are in docs/devices.md");
       }
     }
@@ -169,21 +169,6 @@ Result<DeviceFacts> read_row(const Json& json, const std::string& path) {
   return row;
 }
 
-// Levenshtein's distance, row by row.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
@@ -233,8 +218,7 @@ Result<void> DeviceFactsTable::insert(DeviceFacts row) {
     if (!is_new) {
       const auto& other = found->second < rows_.size() ? rows_[found->second].model : row.model;
       return at("devices[" + std::to_string(rows_.size()) + "]",
-                "the name " + gridfold::quoted(name) + " is used twice, first for " +
-                    gridfold::quoted(other),
+                "the name " + quote(name) + " is used twice, first for " + quote(other),
                 "each model and alias stands once");
     }
   }
@@ -264,23 +248,18 @@ const DeviceFacts* DeviceFactsTable::find(std::string_view name) const {
 }
 
 std::string_view DeviceFactsTable::nearest(std::string_view name) const {
-  constexpr std::size_t kLongestName = 128;  // longer ones are no slip of the fingers
-  if (name.empty() || name.size() > kLongestName) return {};
+  if (name.empty()) return {};
   const std::string wanted = lower(name);
-  std::string_view best;
-  std::size_t best_distance = kLongestName;
-  for (const auto& row : rows_) {
-    const std::string model = lower(row.model);
+  std::vector<std::string> models;
+  for (const auto& row : rows_) models.push_back(lower(row.model));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
     // A part of the name, such as "h100", is nearer than any slip.
-    if (model.find(wanted) != std::string::npos) return row.model;
-    if (model.size() > kLongestName) continue;
-    const std::size_t distance = edit_distance(wanted, model);
-    if (distance < best_distance && distance * 2 <= std::max(wanted.size(), model.size())) {
-      best = row.model;
-      best_distance = distance;
-    }
+    if (models[i].find(wanted) != std::string::npos) return rows_[i].model;
   }
-  return best;
+  const std::vector<std::string_view> known(models.begin(), models.end());
+  const auto best = std::find(known.begin(), known.end(), gridfold::nearest(wanted, known));
+  return best == known.end() ? std::string_view()
+                             : rows_[static_cast<std::size_t>(best - known.begin())].model;
 }
 
 const DeviceFactsTable& built_in_facts() {

@@ -34,9 +34,9 @@ Result<Entry> split_entry(std::string_view text) {
   Entry out;
   const auto colon = text.find(':');
   const auto equals = text.rfind('=');
-  if (colon == text.npos) return wrong(quoted(text) + " names no class before a \":\"");
+  if (colon == text.npos) return wrong(quote(text) + " names no class before a \":\"");
   if (equals == text.npos || equals < colon) {
-    return wrong(quoted(text) + " gives no count after a \"=\"");
+    return wrong(quote(text) + " gives no count after a \"=\"");
   }
   out.device_class = text.substr(0, colon);
   out.model = text.substr(colon + 1, equals - colon - 1);
@@ -44,10 +44,10 @@ Result<Entry> split_entry(std::string_view text) {
   if (const auto at = out.model.find('@'); at != out.model.npos) {
     out.memory = out.model.substr(at + 1);
     out.model = out.model.substr(0, at);
-    if (out.memory.empty()) return wrong(quoted(text) + " gives no memory after \"@\"");
+    if (out.memory.empty()) return wrong(quote(text) + " gives no memory after \"@\"");
   }
-  if (!is_name(out.device_class)) return wrong(quoted(out.device_class) + " is not a class name");
-  if (!is_name(out.model)) return wrong(quoted(out.model) + " is not a model name");
+  if (!is_name(out.device_class)) return wrong(quote(out.device_class) + " is not a class name");
+  if (!is_name(out.model)) return wrong(quote(out.model) + " is not a model name");
   return out;
 }
 
@@ -56,7 +56,7 @@ Error unknown_model(const Entry& entry, const DeviceFactsTable& facts) {
   std::string hint = "state its memory: " + std::string(entry.device_class) + ":" +
                      std::string(entry.model) + "@24GiB=" + std::string(entry.count);
   if (!near.empty()) hint = "did you mean " + std::string(near) + "? Else " + hint;
-  return wrong("device model " + quoted(entry.model) + " is not known", std::move(hint));
+  return wrong("device model " + quote(entry.model) + " is not known", std::move(hint));
 }
 
 // The device that the entry describes, without its uid.
@@ -68,8 +68,8 @@ Result<DeviceSpec> device_of(const Entry& entry, const DeviceFactsTable& facts) 
   const DeviceFacts* known = facts.find(entry.model);
   if (known != nullptr) {
     if (known->device_class != entry.device_class) {
-      return wrong(quoted(entry.model) + " is of class " + quoted(known->device_class) + ", not " +
-                       quoted(entry.device_class),
+      return wrong(quote(entry.model) + " is of class " + quote(known->device_class) + ", not " +
+                       quote(entry.device_class),
                    "write " + known->device_class + ":" + known->model);
     }
     out.model = known->model;

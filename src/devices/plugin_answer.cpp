@@ -3,38 +3,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/utf8.h"
+
 namespace gridfold {
 namespace {
 
 constexpr std::size_t kMaxText = 4096;
 constexpr std::int64_t kMaxNumber = std::numeric_limits<std::int64_t>::max();
 
-// Length of the well-formed UTF-8 character at the front, 0 if there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, beyond U+10FFFF.
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-  if (lead == 0xED && byte(1) > 0x9F) return 0;
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
-
 bool is_printable_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto c = static_cast<unsigned char>(text.front());
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || c < 0x20 || c == 0x7F) return false;
-    text.remove_prefix(length);
-  }
-  return true;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+  return is_valid_utf8(text) && std::none_of(text.begin(), text.end(), is_control);
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ namespace gridfold {
 
 // Among nodes of the best score.
 enum class TieBreak : std::uint8_t {
-  kLowestName,  // the first in order of name
-  kRandom,      // uniformly, from the engine's own seeded stream
+  kLowestName,   // the first in order of name
+  kRandom,       // uniformly, from the engine's own seeded stream
+  kSeededOrder,  // the first in an order of the nodes drawn once, from the seed
 };
 
 // Whether every step ends with a recount of all derived state (and aborts on a

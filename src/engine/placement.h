@@ -24,6 +24,14 @@ class PlacementPolicy {
   virtual ~PlacementPolicy() = default;
   virtual std::string_view name() const = 0;
 
+  // Called once, before all else: what the policy knows of requests beforehand
+  // is compiled here against the cluster's tables.
+  virtual void prepare(Cluster& cluster) { static_cast<void>(cluster); }
+
+  // True: the engine draws among nodes of the best score, whatever tie-break
+  // was asked for.
+  virtual bool draws_among_equals() const { return false; }
+
   // Called only when `request` fits on `node`.
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 

@@ -2,8 +2,21 @@
 
 namespace gridfold {
 
-ScoreTable::ScoreTable(const Cluster& cluster, const PlacementPolicy& policy, TieBreak tie_break)
-    : cluster_(cluster), policy_(policy), tie_break_(tie_break) {}
+ScoreTable::ScoreTable(const Cluster& cluster, const PlacementPolicy& policy, TieBreak tie_break,
+                       std::uint64_t seed)
+    : cluster_(cluster),
+      policy_(policy),
+      tie_break_(policy.draws_among_equals() ? TieBreak::kRandom : tie_break),
+      seed_(seed) {}
+
+std::uint64_t ScoreTable::rank(NodeId node) const {
+  if (tie_break_ == TieBreak::kLowestName) return cluster_.name_rank(node);
+  // One step of splitmix64 on the node's number.
+  std::uint64_t z = seed_ + (node.value + std::uint64_t{1}) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
 
 std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomStream& random) {
   const Row& row = up_to_date(request);
@@ -23,9 +36,9 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
     }
   }
   if (ties > 1) {
-    // Lowest name, or the k-th of the tied with k drawn once.
+    // Lowest rank, or the k-th of the tied with k drawn once.
     std::uint64_t k = tie_break_ == TieBreak::kRandom ? random.below(ties) : 0;
-    std::uint32_t best_rank = UINT32_MAX;
+    std::uint64_t best_rank = UINT64_MAX;
     for (std::uint32_t i = winner; i < row.scores.size(); ++i) {
       if (row.scores[i] != top) continue;
       if (tie_break_ == TieBreak::kRandom) {
@@ -33,8 +46,8 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
           winner = i;
           break;
         }
-      } else if (const std::uint32_t rank = cluster_.name_rank(NodeId(i)); rank < best_rank) {
-        best_rank = rank;
+      } else if (const std::uint64_t here = rank(NodeId(i)); here < best_rank) {
+        best_rank = here;
         winner = i;
       }
     }

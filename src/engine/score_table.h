@@ -17,7 +17,9 @@ namespace gridfold {
 
 class ScoreTable {
  public:
-  ScoreTable(const Cluster& cluster, const PlacementPolicy& policy, TieBreak tie_break);
+  // `seed` is that of TieBreak::kSeededOrder.
+  ScoreTable(const Cluster& cluster, const PlacementPolicy& policy, TieBreak tie_break,
+             std::uint64_t seed);
 
   struct Best {
     NodeId node;
@@ -49,6 +51,8 @@ class ScoreTable {
     std::uint64_t epoch = 0;
   };
 
+  // Among equals the lowest rank wins.
+  std::uint64_t rank(NodeId node) const;
   Row& up_to_date(const Request& request);
   void rebuild(Row& row, const Request& request);
   void rescore(Row& row, const Request& request, NodeId node);
@@ -56,6 +60,7 @@ class ScoreTable {
   const Cluster& cluster_;
   const PlacementPolicy& policy_;
   TieBreak tie_break_;
+  std::uint64_t seed_;
   std::vector<Row> rows_;  // by request id; empty: not built
   std::size_t entries_ = 0;
   std::uint64_t epoch_ = 1;

@@ -71,8 +71,10 @@ struct Engine::State {
   State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
       : options(o),
         policy(std::move(p)),
-        scores(cluster, *policy, o.tie_break),
-        random(o.seed, "engine.ties") {}
+        scores(cluster, *policy, o.tie_break, o.seed),
+        random(o.seed, "engine.ties") {
+    policy->prepare(cluster);
+  }
 
   EngineOptions options;
   std::unique_ptr<PlacementPolicy> policy;

@@ -134,7 +134,8 @@ TEST(Saturation, IsReproducibleAndShortensListsThatAskForMore) {
 TEST(Saturation, NeedsGpusOnBothSides) {
   const Workload workload = openb_default();
   RandomStream random(1, "arrivals");
-  EXPECT_FALSE(draw_saturation(workload, capacity_of(*parse_cluster_text("nodes=4")), 1300, random));
+  EXPECT_FALSE(
+      draw_saturation(workload, capacity_of(*parse_cluster_text("nodes=4")), 1300, random));
   Workload empty;
   EXPECT_FALSE(draw_saturation(empty, capacity_of(openb_gpu_nodes()), 1300, random));
 }

@@ -66,7 +66,8 @@ TEST(OpenbPods, ErrorsNameFileLineColumnReasonAndNextStep) {
       {"a,12000,16384,1,1200\n",
        "line 2, column 17: gpu_milli: pods.csv: \"1200\" is too large (at most 1000)"},
       {"a,12000,16384,1,0\n",
-       "line 2, column 17: gpu_milli: pods.csv: is 0 on a pod that asks for a GPU (give the share in "
+       "line 2, column 17: gpu_milli: pods.csv: is 0 on a pod that asks for a GPU (give the share "
+       "in "
        "thousandths, 1 to 1000)"},
       {"a,12000,16384,2,500\n",
        "line 2, column 17: gpu_milli: pods.csv: is a share on a pod that asks for several GPUs "
@@ -74,7 +75,8 @@ TEST(OpenbPods, ErrorsNameFileLineColumnReasonAndNextStep) {
       {"a,-1,16384,1,1000\n",
        "line 2, column 3: cpu_milli: pods.csv: \"-1\" is negative (give a number from 0 on)"},
       {"a,12000,16384,1\n",
-       "line 2, column 1: pods.csv: 4 fields where the header has 5 (give one field a column; leave "
+       "line 2, column 1: pods.csv: 4 fields where the header has 5 (give one field a column; "
+       "leave "
        "unknown ones empty)"},
       {"a,,16384,1,1000\n",
        "line 2, column 3: cpu_milli: pods.csv: is empty (give a whole number, such as 1000)"},
@@ -93,7 +95,8 @@ TEST(OpenbPods, AMissingColumnIsNamed) {
             "line 1, column 1: cpu_milli: pods.csv: the column 'cpu_milli' is missing; the header "
             "has name, cpu_mili, memory_mib, num_gpu, gpu_milli (the first line must name the "
             "columns; add 'cpu_milli', or did you mean 'cpu_mili')");
-  const auto half = read_openb_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\n", "p");
+  const auto half =
+      read_openb_pods("name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time\n", "p");
   ASSERT_FALSE(half);
   EXPECT_EQ(half.error().field, "deletion_time");
 }
@@ -156,19 +159,22 @@ TEST(Swf, ErrorsNameTheField) {
     const auto jobs = read_swf(line, "x.swf", 16'000);
     return jobs ? std::string("accepted") : jobs.error().describe();
   };
-  EXPECT_EQ(bad("1 2 3\n"),
-            "line 1, column 1: x.swf: 3 fields instead of 18 (a line of the Standard Workload Format "
-            "has 18 numbers, -1 for unknown ones)");
+  EXPECT_EQ(
+      bad("1 2 3\n"),
+      "line 1, column 1: x.swf: 3 fields instead of 18 (a line of the Standard Workload Format "
+      "has 18 numbers, -1 for unknown ones)");
   const std::string rest = " -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n";
   EXPECT_EQ(bad("; a comment\n1 -1 -1 5 4" + rest),
             "line 2, column 3: submit_time: x.swf: is unknown (a job needs a time of submission)");
-  EXPECT_EQ(bad("1 0 -1 -1 4" + rest),
-            "line 1, column 8: run_time: x.swf: is unknown (a job needs a run time; leave the line out)");
+  EXPECT_EQ(
+      bad("1 0 -1 -1 4" + rest),
+      "line 1, column 8: run_time: x.swf: is unknown (a job needs a run time; leave the line out)");
   EXPECT_EQ(bad("1 0 -1 5 0" + rest),
             "line 1, column 10: allocated_processors: x.swf: is unknown, and so is "
             "requested_processors (a job needs at least one processor; leave the line out)");
-  EXPECT_EQ(bad("1 0 -1 5a 4" + rest),
-            "line 1, column 8: run_time: x.swf: \"5a\" is not a number from -1 on (-1 means unknown)");
+  EXPECT_EQ(
+      bad("1 0 -1 5a 4" + rest),
+      "line 1, column 8: run_time: x.swf: \"5a\" is not a number from -1 on (-1 means unknown)");
 }
 
 TEST(PublicTraces, OpenbListsOfTheProject) {
@@ -190,8 +196,8 @@ TEST(PublicTraces, PhillyAndSwfWhereTheyAreAtHand) {
   const auto jobs = read_philly(read_text_file(philly).value_or(""), "philly", 8);
   ASSERT_TRUE(jobs) << jobs.error().describe();
   EXPECT_EQ(jobs->jobs.size(), 82'247u);
-  for (const auto& [name, count] : {std::pair("LCG.swf.gz", 62'680u),
-                                    std::pair("NASA-iPSC-1993-3.1-cln.swf.gz", 18'239u)}) {
+  for (const auto& [name, count] :
+       {std::pair("LCG.swf.gz", 62'680u), std::pair("NASA-iPSC-1993-3.1-cln.swf.gz", 18'239u)}) {
     const auto text = read_text_file(shared_data(std::string("hpc-swf/") + name));
     ASSERT_TRUE(text) << text.error().describe();
     const auto swf = read_swf(*text, name, 16'000);

@@ -1,9 +1,11 @@
 #include "wire/job_file.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "wire/dependencies.h"
+#include "wire/job_json.h"
 #include "wire/job_reader.h"
 
 namespace gridfold {
@@ -83,6 +85,7 @@ Result<Batch> expand(std::vector<JobTemplate>& templates) {
   const Arrays arrays = arrays_of(templates);
   Batch batch;
   std::size_t edges = 0;
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < templates.size(); ++i) {
     JobTemplate& job = templates[i];
     const std::vector<Dependency> after = expand_edges(job.spec.after, arrays);
@@ -94,6 +97,11 @@ Result<Batch> expand(std::vector<JobTemplate>& templates) {
     if (edges > kMaxEdgesPerBatch)
       return too_many("the batch has more than " + std::to_string(kMaxEdgesPerBatch) +
                       " dependencies, arrays expanded");
+    // Single jobs are as long as their text, and that is limited.
+    if (copies > 1) bytes += to_json(job.spec).size() * copies;
+    if (bytes > kMaxBatchBytes)
+      return too_many("the batch has more than " + std::to_string(kMaxBatchBytes) +
+                      " bytes, arrays expanded");
     for (std::size_t k = 0; k < copies; ++k) {
       JobSpec spec = job.spec;
       spec.after = after;

@@ -25,6 +25,9 @@ using JobFileFormat = DocumentFormat;
 inline constexpr std::size_t kMaxJobsPerBatch = 10'000;
 // Dependencies a batch may hold, arrays expanded.
 inline constexpr std::size_t kMaxEdgesPerBatch = 100'000;
+// Bytes of all jobs of a batch as JSON, arrays expanded: each job of an array is
+// stored whole, files and all.
+inline constexpr std::size_t kMaxBatchBytes = 64 << 20;
 // Tasks of one job, over all roles.
 inline constexpr std::int64_t kMaxTasksPerJob = 100'000;
 

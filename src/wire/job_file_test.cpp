@@ -160,6 +160,16 @@ TEST(JobFile, ArraysExpand) {
             ErrorKind::kLimit);
 }
 
+// A megabyte of text must not become gigabytes of jobs.
+TEST(JobFile, TheBytesOfAnArrayAreLimited) {
+  const std::string big(500'000, 'x');
+  const auto parsed = parse_job_file("name: s\nrun: x\narray: 0-9999\nenv: {A: " + big + "}\n",
+                                     JobFileFormat::kYaml);
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().kind, ErrorKind::kLimit);
+  EXPECT_EQ(parsed.error().message, "the batch has more than 67108864 bytes, arrays expanded");
+}
+
 std::string batch_of(std::initializer_list<std::pair<const char*, const char*>> edges) {
   std::string text;
   for (const auto& [name, after] : edges) {

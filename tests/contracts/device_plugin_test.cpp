@@ -23,6 +23,8 @@ struct Subject {
   std::string name;
   std::string path;
   std::string config;
+  // Of gtest, for the names of tests.
+  friend void PrintTo(const Subject& subject, std::ostream* out) { *out << subject.name; }
 };
 
 class DevicePluginContract : public testing::TestWithParam<Subject> {

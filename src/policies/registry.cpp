@@ -1,0 +1,88 @@
+#include "policies/registry.h"
+
+#include <array>
+
+#include "policies/best_fit.h"
+#include "policies/dot_product.h"
+#include "policies/fgd.h"
+#include "policies/gpu_clustering.h"
+#include "policies/gpu_packing.h"
+#include "policies/random.h"
+#include "policies/settings.h"
+
+namespace gridfold {
+namespace {
+
+using Made = Result<std::unique_ptr<PlacementPolicy>>;
+
+// Reads the policy's own options and makes it from them.
+template <class Policy, class ReadOptions>
+Made make(ReadOptions read, const PolicyOptions& options) {
+  auto own = read(options);
+  if (!own) return own.error();
+  return Made(std::make_unique<Policy>(*own));
+}
+
+Made make_fgd(const PolicyOptions& options) {
+  auto own = read_fgd_options(options);
+  if (!own) return own.error();
+  return Made(std::make_unique<Fgd>(*own, options.known_mix));
+}
+
+Made make_best_fit(const PolicyOptions& options) {
+  return make<BestFit>(read_best_fit_options, options);
+}
+
+Made make_dot_product(const PolicyOptions& options) {
+  return make<DotProduct>(read_dot_product_options, options);
+}
+
+Made make_gpu_packing(const PolicyOptions& options) {
+  if (auto error = SettingsReader("gpu_packing", options.settings).finish()) return *error;
+  return Made(std::make_unique<GpuPacking>());
+}
+
+Made make_gpu_clustering(const PolicyOptions& options) {
+  return make<GpuClustering>(read_gpu_clustering_options, options);
+}
+
+Made make_random(const PolicyOptions& options) {
+  return make<RandomFit>(read_random_options, options);
+}
+
+struct Entry {
+  std::string_view name;
+  Made (*make)(const PolicyOptions&);
+};
+
+// One line a policy.
+constexpr std::array kPolicies = {
+    Entry{"best_fit", make_best_fit},
+    Entry{"dot_product", make_dot_product},
+    Entry{"fgd", make_fgd},
+    Entry{"gpu_clustering", make_gpu_clustering},
+    Entry{"gpu_packing", make_gpu_packing},
+    Entry{"random", make_random},
+};
+
+}  // namespace
+
+std::vector<std::string_view> policy_names() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kPolicies) names.push_back(entry.name);
+  return names;
+}
+
+Made make_policy(std::string_view name, const PolicyOptions& options) {
+  for (const Entry& entry : kPolicies) {
+    if (entry.name == name) return entry.make(options);
+  }
+  const std::vector<std::string_view> names = policy_names();
+  Error error = invalid("there is no policy '" + std::string(name) + "'");
+  error.field = "policy";
+  error.hint = "did you mean '" + std::string(nearest_name(name, names)) + "'? there are:";
+  for (const std::string_view known : names) error.hint += " " + std::string(known);
+  return error;
+}
+
+}  // namespace gridfold

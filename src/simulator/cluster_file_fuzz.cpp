@@ -1,0 +1,8 @@
+#include "simulator/cluster_file.h"
+#include "simulator/trace_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto read = gridfold::parse_cluster_file(gridfold::fuzz_text(data, size), "fuzz");
+  if (read) gridfold::check_cluster(*read);
+  return 0;
+}

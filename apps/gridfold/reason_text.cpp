@@ -37,9 +37,8 @@ constexpr Sentence kSentences[] = {
      "short.",
      "队列 {queue} 已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 {short}。"},
     {ReasonCode::kFragmented,
-     "Each resource would do on some node, but no node has them all together; {nodes} nodes were "
-     "looked at.",
-     "每种资源都有节点能满足，但没有一个节点同时满足全部；已检查 {nodes} 个节点。"},
+     "Each resource is free on some node, but no node has all of them free together.",
+     "每种资源都有节点空闲，但没有一个节点同时空出全部。"},
     {ReasonCode::kGangIncomplete, "{have} of the gang's {need} tasks would fit now.",
      "任务组需要 {need} 个任务，目前只能放下 {have} 个。"},
     {ReasonCode::kBehindInQueue, "Behind {position} other jobs in the queue.",
@@ -78,6 +77,13 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
      "设备 {device} 无法清理，已隔离。"},
 };
+
+// NoMatchingNode when no single resource is to blame.
+constexpr Sentence kNoCombination = {
+    ReasonCode::kNoMatchingNode,
+    "No node could ever hold one task: each resource would do on some node, but no node has all "
+    "of them.",
+    "没有任何节点能容纳一个任务：每种资源都有节点满足，但没有一个节点同时满足全部。"};
 
 const Sentence* find_sentence(ReasonCode code) {
   for (const auto& sentence : kSentences)
@@ -183,6 +189,9 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
   const auto known = parse_reason_code(code);
   if (!known) return unknown_text(code, params);
   const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
+    return std::string(language == Language::kChinese ? kNoCombination.chinese
+                                                      : kNoCombination.english);
   auto text = fill(reason_template(*known, language), params,
                    of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;

@@ -63,7 +63,7 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   if (settings.mode == RunMode::kSaturation) {
     // One pod a second: the start of one is told with the arrival of the next.
     simulation.latencies.start_latency = Duration::seconds(1);
-    simulation.record_by_arrived = true;
+    simulation.record_to_per_cent = static_cast<std::size_t>(settings.arrived_thousandths / 10);
   }
   return simulation;
 }

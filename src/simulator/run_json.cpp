@@ -17,8 +17,7 @@ double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 void write_description(JsonWriter& json, const RunDescription& description) {
   json.key("policy").string(description.policy);
   json.key("mode").string(to_string(description.settings.mode));
-  json.key("tie_break")
-      .string(description.settings.tie_break == TieBreak::kRandom ? "random" : "lowest_name");
+  json.key("tie_break").string(to_string(description.settings.tie_break));
   json.key("mix").string(description.settings.mix == MixSource::kTrace ? "trace" : "learned");
   if (description.settings.mode == RunMode::kLoad) {
     json.key("load").real(description.settings.load);

@@ -71,9 +71,12 @@ bool set_warm_up(std::string_view text, RunSettings& settings) {
   return true;
 }
 bool set_tie_break(std::string_view text, RunSettings& settings) {
-  if (text == "lowest_name") settings.tie_break = TieBreak::kLowestName;
-  if (text == "random") settings.tie_break = TieBreak::kRandom;
-  return text == "lowest_name" || text == "random";
+  for (const auto tie_break : {TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder}) {
+    if (text != to_string(tie_break)) continue;
+    settings.tie_break = tie_break;
+    return true;
+  }
+  return false;
 }
 bool set_mix(std::string_view text, RunSettings& settings) {
   if (text == "trace") settings.mix = MixSource::kTrace;
@@ -111,8 +114,8 @@ constexpr Setting kSettings[] = {
      kInTimes | kInLoad, set_warm_up},
     {"arrived", "a number such as 1.3",
      "GPUs asked for / GPUs of the cluster at the end (default 1.3)", kInSaturation, set_arrived},
-    {"tie_break", "lowest_name or random", "among nodes of the best score (default lowest_name)",
-     kInAll, set_tie_break},
+    {"tie_break", "lowest_name, random or seeded_order",
+     "among nodes of the best score (default lowest_name)", kInAll, set_tie_break},
     {"mix", "trace or learned",
      "whether the policy is told the mix of tasks (default trace in saturation, else learned)",
      kInAll, set_mix},
@@ -164,6 +167,15 @@ std::string_view to_string(RunMode mode) {
     case RunMode::kTimes: return "times";
     case RunMode::kLoad: return "load";
     case RunMode::kSaturation: return "saturation";
+  }
+  return "";
+}
+
+std::string_view to_string(TieBreak tie_break) {
+  switch (tie_break) {
+    case TieBreak::kLowestName: return "lowest_name";
+    case TieBreak::kRandom: return "random";
+    case TieBreak::kSeededOrder: return "seeded_order";
   }
   return "";
 }

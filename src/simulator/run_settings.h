@@ -19,6 +19,7 @@ enum class RunMode : std::uint8_t {
   kSaturation,  // until the cluster is full
 };
 std::string_view to_string(RunMode mode);
+std::string_view to_string(TieBreak tie_break);
 
 // What a policy knows of the tasks that will come.
 enum class MixSource : std::uint8_t { kTrace, kLearned };

@@ -105,7 +105,7 @@ class Run {
   }
 
   void record_arrival(const Arrival& arrival) {
-    if (!options_.record_by_arrived) return;
+    if (options_.record_to_per_cent == 0) return;
     const auto& shape = input_.workload.shapes[input_.workload.jobs[arrival.job].shape];
     asked_ += device_thousandths(shape, "gpu");
     while (asked_ * 100 >=
@@ -127,7 +127,7 @@ class Run {
 
   void prepare_fragmentation() {
     node_amounts_.resize(input_.cluster.nodes.size());
-    if (!options_.record_by_arrived) return;
+    if (options_.record_to_per_cent == 0) return;
     for (std::size_t i = 0; i < node_amounts_.size(); ++i) measure_node(i);
   }
 
@@ -178,7 +178,8 @@ class Run {
     if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
     result.gpu_allocated = gpu_share(gpus_held());
     add_utilisation(result);
-    if (options_.record_by_arrived) {
+    if (options_.record_to_per_cent > 0) {
+      while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
       result.fragmentation = fragmentation_now();
       result.gpu_allocated_by_arrived = std::move(allocated_by_arrived_);
       result.fragmentation_by_arrived = std::move(fragmentation_by_arrived_);

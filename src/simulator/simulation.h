@@ -31,8 +31,9 @@ struct SimulationOptions {
   PolicyOptions policy_options;
   EngineOptions engine;
   SimulatedClusterOptions latencies;
-  // Allocation and fragmentation at each per cent of the GPUs asked for.
-  bool record_by_arrived = false;
+  // Allocation and fragmentation at each per cent of the GPUs asked for, up to
+  // this many; 0: not recorded.
+  std::size_t record_to_per_cent = 0;
   // Called now and then with the share of jobs that have ended or arrived.
   std::function<void(double)> on_progress;
 };
@@ -51,7 +52,8 @@ struct SimulationResult {
   double gpu_utilisation = 0;  // of the capacity, mean over the counted time
   double cpu_utilisation = 0;
   double fragmentation = 0;  // of the idle GPUs at the end
-  // Index p: when p per cent of the capacity had arrived.
+  // Index p: when p per cent of the capacity had arrived, or at the end when
+  // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;
   std::vector<double> fragmentation_by_arrived;
   // For plots.

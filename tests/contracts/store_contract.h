@@ -1,6 +1,8 @@
 // What every store must do. A store joins with a harness and one line:
 //
-//   INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(memory_harness));
+//   INSTANTIATE_TEST_SUITE_P(Stores, StoreContract,
+//                            testing::Values(StoreUnderTest{"Memory", make_memory_harness}),
+//                            store_name);
 //
 // Included by one source file of a test program.
 #pragma once
@@ -32,9 +34,17 @@ class StoreHarness {
   virtual std::size_t kept_changes() const = 0;
 };
 
-using MakeStoreHarness = std::function<std::unique_ptr<StoreHarness>()>;
+struct StoreUnderTest {
+  std::string name;
+  std::function<std::unique_ptr<StoreHarness>()> make_harness;
+  friend void PrintTo(const StoreUnderTest& store, std::ostream* out) { *out << store.name; }
+};
 
-class StoreContract : public testing::TestWithParam<MakeStoreHarness> {
+inline std::string store_name(const testing::TestParamInfo<StoreUnderTest>& info) {
+  return info.param.name;
+}
+
+class StoreContract : public testing::TestWithParam<StoreUnderTest> {
  protected:
   Store& store() { return harness_->store(); }
   StoreHarness& harness() { return *harness_; }
@@ -68,7 +78,7 @@ class StoreContract : public testing::TestWithParam<MakeStoreHarness> {
   }
 
  private:
-  std::unique_ptr<StoreHarness> harness_ = GetParam()();
+  std::unique_ptr<StoreHarness> harness_ = GetParam().make_harness();
 };
 
 using Keys = std::vector<std::string>;
@@ -418,7 +428,7 @@ inline void check_against_model(Store& store, const StoreModel& model, Revision 
 
 TEST_P(StoreContract, AnySequenceOfCommitsActsLikeAMap) {
   const bool holds = rc::check("any sequence of commits acts like a map", [&] {
-    auto harness = GetParam()();
+    auto harness = GetParam().make_harness();
     StoreModel model;
     for (int n = *rc::gen::inRange(1, 25); n > 0; --n) {
       const Transaction transaction = arbitrary_transaction(model);

@@ -58,23 +58,24 @@ class SqliteHarness final : public StoreHarness {
   std::unique_ptr<SqliteStore> store_;
 };
 
-MakeStoreHarness memory(StoreLimits limits) {
-  return [limits] { return std::make_unique<MemoryHarness>(limits); };
+StoreUnderTest memory(const std::string& name, StoreLimits limits) {
+  return {name, [limits] { return std::make_unique<MemoryHarness>(limits); }};
 }
-MakeStoreHarness sqlite_on_files(StoreLimits limits) {
-  return [limits] { return std::make_unique<SqliteHarness>(limits, ""); };
+StoreUnderTest sqlite(const std::string& name, StoreLimits limits, const std::string& vfs) {
+  return {name, [limits, vfs] { return std::make_unique<SqliteHarness>(limits, vfs); }};
 }
 // The same store; the files' syncs would only make the suite slow.
-MakeStoreHarness sqlite_in_memory(StoreLimits limits) {
+const std::string& disk_in_memory() {
   static CrashDisk disk;
-  return [limits] { return std::make_unique<SqliteHarness>(limits, disk.vfs()); };
+  return disk.vfs();
 }
 
-INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(memory(kWideLimits)));
-INSTANTIATE_TEST_SUITE_P(MemoryEtcdLimits, StoreContract, testing::Values(memory(kEtcdLimits)));
-INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, testing::Values(sqlite_on_files(kWideLimits)));
-INSTANTIATE_TEST_SUITE_P(SqliteEtcdLimits, StoreContract,
-                         testing::Values(sqlite_in_memory(kEtcdLimits)));
+INSTANTIATE_TEST_SUITE_P(
+    Stores, StoreContract,
+    testing::Values(memory("Memory", kWideLimits), memory("MemoryWithEtcdLimits", kEtcdLimits),
+                    sqlite("Sqlite", kWideLimits, ""),
+                    sqlite("SqliteWithEtcdLimits", kEtcdLimits, disk_in_memory())),
+    store_name);
 
 }  // namespace
 }  // namespace gridfold

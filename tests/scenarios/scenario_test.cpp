@@ -1,0 +1,341 @@
+// Runs the text scenarios beside this file. Each is a list of commands, each
+// followed by "----" and what it prints, up to an empty line:
+//
+//   submit A tasks=10 gpu=8 limit=600s
+//   ----
+//   @0 A starting
+//   …
+//
+// GRIDFOLD_REWRITE=1 writes what is printed into the file. Every scenario then
+// runs with 20 seeds, ties broken at random and the jobs of one tick shuffled:
+// the engine recounts its books after every step, and at each `status` as many
+// jobs must be in each state as in the written run.
+//
+// Commands:
+//   policy NAME                              before all others
+//   node NAME gpus=8 [cpu=64] [memory=512Gi] [gpu_memory=80Gi] [model=G]
+//   nodes COUNT gpus=8 …                     n1, n2, …
+//   queue NAME gpu=4 [priority=0]
+//   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
+//   [memory=1Gi]
+//          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
+//          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
+//          several, separated by " ; ", are one atomic batch
+//   parse FORMAT                             the lines up to "----" are a job file
+//   advance 100        to @100               cancel|hold|release|requeue NAME
+//   drain|undrain NODE                       lose NODE [unfenced]   return NODE
+//   launches_fail COUNT   the next ones, by the node's fault
+//   cleaning_takes 450s   before the first job
+//   restart            explain NAME          status          nodes
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/scenarios/world.h"
+#include "wire/dependencies.h"
+#include "wire/job_file.h"
+
+namespace gridfold {
+namespace {
+
+struct Command {
+  std::string comment;            // above it
+  std::string text;               // the command's line
+  std::vector<std::string> body;  // further lines before "----"
+  std::string expected;
+};
+
+struct Scenario {
+  std::vector<Command> commands;
+};
+
+Scenario read_scenario(const std::filesystem::path& path) {
+  Scenario scenario;
+  std::string comment;
+  std::ifstream in(path);
+  std::string line;
+  enum { kHead, kCommand, kExpected } at = kHead;
+  while (std::getline(in, line)) {
+    if (at == kExpected) {
+      if (line.empty()) {
+        at = kHead;
+      } else {
+        scenario.commands.back().expected += line + "\n";
+      }
+    } else if (line == "----") {
+      at = kExpected;
+    } else if (at == kCommand) {
+      scenario.commands.back().body.push_back(line);
+    } else if (line.empty() || line[0] == '#') {
+      comment += line + "\n";
+    } else {
+      scenario.commands.push_back({std::exchange(comment, {}), line, {}, ""});
+      at = kCommand;
+    }
+  }
+  return scenario;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+class Arguments {
+ public:
+  explicit Arguments(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      const auto equals = word.find('=');
+      if (equals == std::string::npos) {
+        plain.push_back(word);
+      } else {
+        named_[word.substr(0, equals)] = word.substr(equals + 1);
+      }
+    }
+  }
+  std::string text(const std::string& name, const std::string& fallback = "") const {
+    const auto it = named_.find(name);
+    return it == named_.end() ? fallback : it->second;
+  }
+  int number(const std::string& name, int fallback) const {
+    const auto it = named_.find(name);
+    return it == named_.end() ? fallback : std::stoi(it->second);
+  }
+  bool has(const std::string& name) const { return named_.count(name) != 0; }
+
+  std::vector<std::string> plain;
+
+ private:
+  std::map<std::string, std::string> named_;
+};
+
+Bytes bytes(const std::string& text) { return parse_bytes(text).value(); }
+Duration duration(const std::string& text) { return parse_duration(text).value(); }
+
+NodeSpec node_from(const std::string& name, const Arguments& arguments) {
+  NodeSpec node;
+  node.name = name;
+  node.cpu = parse_cores(arguments.text("cpu", "64")).value();
+  node.memory = bytes(arguments.text("memory", "512Gi"));
+  for (int i = 0; i < arguments.number("gpus", 0); ++i) {
+    node.devices.push_back(
+        {"gpu", arguments.text("model", "G"), bytes(arguments.text("gpu_memory", "80Gi"))});
+  }
+  return node;
+}
+
+JobSpec job_from(const Arguments& arguments) {
+  JobSpec job;
+  job.name = arguments.plain.at(0);
+  job.priority = arguments.number("prio", 0);
+  job.queue = arguments.text("queue", "default");
+  job.workload_class = parse_workload_class(arguments.text("class", "train")).value();
+  if (arguments.has("limit")) job.time_limit = duration(arguments.text("limit"));
+  job.stop.grace = duration(arguments.text("grace", "30s"));
+  job.retry.max = arguments.number("retry", 0);
+  if (arguments.text("lost") == "fails") job.retry.on = {RetryCause::kFailure};
+  job.retry.backoff = duration(arguments.text("backoff", "1s"));
+  if (arguments.has("after")) {
+    const std::string after = arguments.text("after");
+    const auto colon = after.find(':');
+    job.after.push_back(
+        {after.substr(0, colon), parse_dependency_condition(after.substr(colon + 1)).value()});
+  }
+  Role role;
+  role.count = arguments.number("tasks", 1);
+  role.min = arguments.number("min", role.count);
+  role.command = {"/bin/true"};
+  role.each.cpu = parse_cores(arguments.text("cpu", "1")).value();
+  role.each.memory = bytes(arguments.text("memory", "1Gi"));
+  if (arguments.has("gpu") || arguments.has("share") || arguments.has("gpu_memory")) {
+    DeviceRequest device{"gpu", arguments.number("gpu", 1)};
+    if (arguments.has("share")) device.share = DeviceShare(arguments.number("share", 1000));
+    if (arguments.has("gpu_memory")) {
+      device.memory = bytes(arguments.text("gpu_memory"));
+      if (!arguments.has("share") && !arguments.has("gpu")) device.share = DeviceShare(0);
+    }
+    if (arguments.has("gpu_model")) device.models.push_back(arguments.text("gpu_model"));
+    role.each.devices.push_back(device);
+  }
+  job.roles.push_back(role);
+  return job;
+}
+
+TaskTruth truth_from(const Arguments& arguments) {
+  TaskTruth truth;
+  if (arguments.has("duration")) truth.duration = duration(arguments.text("duration"));
+  truth.exit_code = arguments.number("exit", 0);
+  truth.stop_time = duration(arguments.text("stop", "0s"));
+  return truth;
+}
+
+std::string parse_text(const std::string& format, const std::string& text) {
+  const auto jobs =
+      parse_job_file(text, format == "json" ? JobFileFormat::kJson : JobFileFormat::kYaml);
+  if (!jobs) return jobs.error().describe() + "\n";
+  if (const auto fine = check_dependencies(*jobs, [](std::string_view) { return false; }); !fine)
+    return fine.error().describe() + "\n";
+  std::string out;
+  for (const JobSpec& job : *jobs) {
+    out += job.name + ":";
+    for (const Role& role : job.roles) {
+      out += " " + std::to_string(role.count) + " x cpu " + to_text(role.each.cpu) + " memory " +
+             to_text(role.each.memory);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+class Player {
+ public:
+  Player(std::uint64_t seed, TieBreak tie_break) : seed_(seed), shuffle_(seed, "scenario") {
+    options_.seed = seed;
+    options_.tie_break = tie_break;
+  }
+
+  std::string play(const Command& command) {
+    std::vector<std::string> words = words_of(command.text);
+    const std::string verb = words.front();
+    words.erase(words.begin());
+    const Arguments arguments(words);
+    if (verb == "policy") {
+      options_.policy = words.at(0);
+      return "";
+    }
+    if (verb == "parse") {
+      std::string text;
+      for (const std::string& line : command.body) text += line + "\n";
+      return parse_text(words.at(0), text);
+    }
+    if (!world_) world_ = std::make_unique<World>(options_);
+    World& world = *world_;
+    const auto by = [&] { return std::string("operator"); };
+    if (verb == "nodes" && words.empty()) return world.nodes();
+    if (verb == "nodes") {
+      for (int i = 1; i <= std::stoi(words.at(0)); ++i)
+        world.add_node(node_from("n" + std::to_string(i), arguments));
+      return "";
+    }
+    if (verb == "node") return world.add_node(node_from(words.at(0), arguments)), "";
+    if (verb == "queue") {
+      QueueSpec queue;
+      queue.name = words.at(0);
+      queue.priority = arguments.number("priority", 0);
+      if (arguments.has("gpu")) queue.devices["gpu"] = arguments.number("gpu", 0) * 1000;
+      if (arguments.has("cpu")) queue.cpu = parse_cores(arguments.text("cpu")).value();
+      return world.add_queue(queue), "";
+    }
+    if (verb == "submit") return submit(command.text.substr(7));
+    if (verb == "advance") return world.advance_to(Instant{} + duration(words.at(0) + "s"));
+    if (verb == "cancel") return world.request(JobCancelRequested{world.job(words.at(0)), by()});
+    if (verb == "hold") return world.request(JobHoldRequested{world.job(words.at(0)), by()});
+    if (verb == "release") return world.request(JobReleaseRequested{world.job(words.at(0)), by()});
+    if (verb == "requeue") return world.request(JobRequeueRequested{world.job(words.at(0)), by()});
+    if (verb == "drain") return world.request(NodeDrainRequested{words.at(0), true, by()});
+    if (verb == "undrain") return world.request(NodeDrainRequested{words.at(0), false, by()});
+    if (verb == "lose")
+      return world.lose(words.at(0), words.size() > 1 ? Fencing::kUnfenced : Fencing::kFenced);
+    if (verb == "return") return world.give_back(words.at(0));
+    if (verb == "launches_fail") return world.fail_launches(std::stoi(words.at(0))), "";
+    if (verb == "cleaning_takes") return world.set_clean_time(duration(words.at(0))), "";
+    if (verb == "restart") return world.restart();
+    if (verb == "explain") return world.explain(words.at(0));
+    if (verb == "status") {
+      census.push_back(world.census());
+      return world.status();
+    }
+    return "unknown command: " + verb + "\n";
+  }
+
+  std::vector<std::map<std::string, int>> census;
+
+ private:
+  // "A gpu=1 ; B gpu=2" is one batch.
+  std::string submit(const std::string& text) {
+    std::vector<JobSpec> jobs;
+    std::vector<TaskTruth> truths;
+    std::string rest = text;
+    while (!rest.empty()) {
+      const auto at = rest.find(" ; ");
+      const Arguments arguments(words_of(rest.substr(0, at)));
+      // "A*24" is A1 … A24.
+      const std::string name = arguments.plain.at(0);
+      const auto star = name.find('*');
+      const int copies = star == std::string::npos ? 1 : std::stoi(name.substr(star + 1));
+      for (int i = 1; i <= copies; ++i) {
+        jobs.push_back(job_from(arguments));
+        if (star != std::string::npos) jobs.back().name = name.substr(0, star) + std::to_string(i);
+        truths.push_back(truth_from(arguments));
+      }
+      rest = at == std::string::npos ? "" : rest.substr(at + 3);
+    }
+    if (options_.tie_break == TieBreak::kRandom) {
+      for (std::size_t i = jobs.size(); i > 1; --i) {
+        const std::size_t j = shuffle_.below(i);
+        std::swap(jobs[i - 1], jobs[j]);
+        std::swap(truths[i - 1], truths[j]);
+      }
+    }
+    return world_->submit(std::move(jobs), truths);
+  }
+
+  std::uint64_t seed_;
+  RandomStream shuffle_;
+  World::Options options_;
+  std::unique_ptr<World> world_;
+};
+
+std::vector<std::string> scenario_paths() {
+  std::vector<std::string> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(GRIDFOLD_SOURCE_DIR "/tests/scenarios")) {
+    if (entry.path().extension() == ".txt") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+class ScenarioTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ScenarioTest, PrintsWhatIsWritten) {
+  const Scenario scenario = read_scenario(GetParam());
+  Player player(0, TieBreak::kLowestName);
+  std::string rewritten;
+  for (const Command& command : scenario.commands) {
+    const std::string printed = player.play(command);
+    rewritten += command.comment + command.text + "\n";
+    for (const std::string& line : command.body) rewritten += line + "\n";
+    rewritten += "----\n" + printed + "\n";
+    if (std::getenv("GRIDFOLD_REWRITE") == nullptr) {
+      EXPECT_EQ(printed, command.expected) << GetParam() << ": " << command.text;
+    }
+  }
+  if (std::getenv("GRIDFOLD_REWRITE") != nullptr) std::ofstream(GetParam()) << rewritten;
+}
+
+TEST_P(ScenarioTest, HoldsForAnyOrderWithinATick) {
+  const Scenario scenario = read_scenario(GetParam());
+  std::vector<std::map<std::string, int>> written;
+  for (std::uint64_t seed = 0; seed <= 20; ++seed) {
+    Player player(seed, seed == 0 ? TieBreak::kLowestName : TieBreak::kRandom);
+    for (const Command& command : scenario.commands) player.play(command);
+    if (seed == 0) {
+      written = player.census;
+    } else {
+      EXPECT_EQ(player.census, written) << GetParam() << ": seed " << seed;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenarios, ScenarioTest, testing::ValuesIn(scenario_paths()),
+                         [](const auto& param) {
+                           return std::filesystem::path(param.param).stem().string();
+                         });
+
+}  // namespace
+}  // namespace gridfold

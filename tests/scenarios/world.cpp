@@ -1,0 +1,286 @@
+#include "tests/scenarios/world.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "policies/registry.h"
+
+namespace gridfold {
+namespace {
+
+std::string seconds(Instant at) {
+  const std::int64_t ms = at.ns / 1'000'000;
+  std::string text = "@" + std::to_string(ms / 1000);
+  if (ms % 1000 != 0) text += "." + std::to_string(1000 + ms % 1000).substr(1);
+  return text;
+}
+
+// "0-3,6"
+std::string mask_text(std::uint64_t mask) {
+  std::string text;
+  for (int i = 0; i < 64; ++i) {
+    if (!(mask >> i & 1)) continue;
+    int end = i;
+    while (end + 1 < 64 && (mask >> (end + 1) & 1)) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(i);
+    if (end > i) text += "-" + std::to_string(end);
+    i = end;
+  }
+  return text;
+}
+
+}  // namespace
+
+// Only what a scenario orders goes wrong.
+class World::ScriptedFaults : public FaultPlan {
+ public:
+  bool active(Instant) const override { return true; }
+  ReportFate report_fate() override { return {}; }
+  std::optional<LaunchFault> launch_fault() override {
+    if (launches_to_fail == 0) return std::nullopt;
+    --launches_to_fail;
+    return LaunchFault::kNode;
+  }
+  std::optional<Duration> shim_loss() override { return std::nullopt; }
+  std::uint64_t dirty_devices(std::uint64_t) override { return 0; }
+  std::optional<NodeFault> next_node_fault(Instant, std::size_t) override { return std::nullopt; }
+
+  int launches_to_fail = 0;
+};
+
+void World::fail_launches(int count) {
+  if (!loop_) open();
+  faults_->launches_to_fail = count;
+}
+
+World::World(Options options) : options_(std::move(options)), uuids_(options_.seed, "world.uuid") {}
+World::~World() = default;
+
+void World::add_node(NodeSpec node) { node_specs_.push_back(std::move(node)); }
+void World::add_queue(QueueSpec queue) { queue_specs_.push_back(std::move(queue)); }
+
+void World::open() {
+  if (!cluster_) {
+    auto faults = std::make_unique<ScriptedFaults>();
+    faults_ = faults.get();
+    cluster_ =
+        std::make_unique<SimulatedCluster>(node_specs_, latencies_, clock_, std::move(faults));
+  }
+  EngineOptions engine;
+  engine.seed = options_.seed;
+  engine.tie_break = options_.tie_break;
+  engine.verify = Verify::kEveryStep;
+  ControlOptions control;
+  control.reconcile_interval = Duration::seconds(30);
+  control.random_bits = [this] { return uuids_.next(); };
+  control.on_committed = [this](Instant at, const Decisions& decisions) {
+    for (const Decision& decision : decisions.list) noted_.emplace_back(at, decision);
+  };
+  control.queues = queue_specs_;
+  if (control.queues.empty()) control.queues.push_back(QueueSpec{});
+  auto policy = make_policy(options_.policy, {});
+  if (!policy) std::abort();
+  loop_ = std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
+                                        store_, *cluster_, clock_);
+  const auto started = loop_->start([this](Event event) { loop_->post(std::move(event)); });
+  if (!started) errors_ += "error: " + started.error().describe() + "\n";
+  pump();
+}
+
+// Lets everything happen that is due now.
+void World::pump() {
+  for (int quiet = 0; quiet < 2;) {
+    const std::uint64_t before = cluster_->reports();
+    cluster_->advance();
+    due_ = loop_->turn();
+    const bool idle = cluster_->reports() == before && cluster_->next_event() > clock_.now();
+    quiet = idle ? quiet + 1 : 0;
+  }
+}
+
+std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths) {
+  if (!loop_) open();
+  loop_->submit({"default", "", "", std::move(jobs)}, [&](Result<SubmitAnswer> answer) {
+    if (!answer) {
+      errors_ += "error: " + answer.error().describe() + "\n";
+      return;
+    }
+    for (std::size_t i = 0; i < answer->jobs.size(); ++i) {
+      const SubmittedJob& job = answer->jobs[i];
+      ids_[job.name] = job.id;
+      names_[job.id] = job.name;
+      uids_[job.uid] = job.name;
+      cluster_->set_truth(job.id, truths[i]);
+    }
+  });
+  pump();
+  return take_output();
+}
+
+std::string World::request(Event event) {
+  loop_->request(std::move(event), [&](Result<void> answer) {
+    if (!answer) errors_ += "error: " + answer.error().describe() + "\n";
+  });
+  pump();
+  return take_output();
+}
+
+std::string World::advance_to(Instant when) {
+  if (!loop_) open();
+  while (true) {
+    const Instant next = std::min(cluster_->next_event(), due_);
+    if (next > when) break;
+    clock_.advance_to(std::max(next, clock_.now()));
+    pump();
+  }
+  clock_.advance_to(when);
+  pump();
+  return take_output();
+}
+
+// The daemon dies; the next one finds the store and the cluster as they are.
+std::string World::restart() {
+  loop_.reset();
+  open();
+  return take_output();
+}
+
+std::string World::lose(const std::string& node, Fencing fencing) {
+  if (!loop_) open();
+  if (!cluster_->lose_node(node, fencing)) errors_ += "error: " + node + " is not up\n";
+  pump();
+  return take_output();
+}
+
+std::string World::give_back(const std::string& node) {
+  if (!cluster_->return_node(node)) errors_ += "error: " + node + " is not lost\n";
+  pump();
+  return take_output();
+}
+
+std::string World::name_of(JobId id) const {
+  const auto it = names_.find(id);
+  return it == names_.end() ? "#" + std::to_string(id.value) : it->second;
+}
+
+std::string World::reason_text(const Reason& reason) const {
+  std::string text(to_string(reason.code));
+  for (const auto& [name, value] : reason.params) {
+    text += " " + name + "=";
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      text += std::to_string(*number);
+      continue;
+    }
+    std::string word = std::get<std::string>(value);
+    for (const auto& [uid, job] : uids_) {
+      for (std::size_t at; (at = word.find(uid)) != std::string::npos;)
+        word.replace(at, uid.size(), job);
+    }
+    text += word;
+  }
+  return text;
+}
+
+std::string World::place_text(const TaskRecord& task) const {
+  if (task.allocation.node.is_none()) return "-";
+  std::string text = loop_->engine().nodes()[task.allocation.node.value].spec.name;
+  if (task.allocation.devices != 0) text += ":" + mask_text(task.allocation.devices);
+  return text;
+}
+
+std::string World::describe(Instant at, const Decision& decision) const {
+  const auto task_text = [&](TaskId task) {
+    return name_of(task.job) + "." + std::to_string(task.index);
+  };
+  std::string text = seconds(at) + " ";
+  if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
+    TaskRecord task;
+    task.allocation = launch->allocation;
+    text += "launch " + task_text(launch->task) + " on " + place_text(task);
+    if (launch->attempt > 1) text += " attempt " + std::to_string(launch->attempt);
+  } else if (const auto* stop = std::get_if<StopTask>(&decision)) {
+    text += "stop " + task_text(stop->task) + ": " + std::string(to_string(stop->cause));
+  } else if (const auto* changed = std::get_if<JobChanged>(&decision)) {
+    if (changed->from == changed->to) return "";
+    text += name_of(changed->job) + " " + std::string(to_string(changed->to));
+    if (changed->to != JobState::kStarting && changed->to != JobState::kRunning &&
+        changed->to != JobState::kSucceeded)
+      text += ": " + reason_text(changed->reason);
+  } else if (const auto* preempted = std::get_if<Preempted>(&decision)) {
+    text += name_of(preempted->job) + " takes the place of";
+    for (const JobId victim : preempted->victims) text += " " + name_of(victim);
+  } else if (const auto* drained = std::get_if<NodeDrained>(&decision)) {
+    text += "drain " + loop_->engine().nodes()[drained->node.value].spec.name + ": " +
+            reason_text(drained->reason);
+  }
+  return text + "\n";
+}
+
+std::string World::take_output() {
+  std::string text;
+  for (const auto& [at, decision] : noted_) text += describe(at, decision);
+  noted_.clear();
+  return text + std::exchange(errors_, {});
+}
+
+std::string World::status() {
+  std::string text;
+  for (const auto& [id, name] : names_) {
+    const JobRecord* live = loop_->find("default", std::to_string(id.value));
+    std::optional<JobRecord> ended;
+    if (live == nullptr) {
+      if (auto found = loop_->find_ended("default", std::to_string(id.value)))
+        ended = found->record;
+    }
+    const JobRecord* record = live != nullptr ? live : ended ? &*ended : nullptr;
+    if (record == nullptr) continue;
+    text += name + " " + std::string(to_string(record->state));
+    if (record->state == JobState::kPending) {
+      if (const auto reason = loop_->engine().main_reason(id)) text += ": " + reason_text(*reason);
+    } else if (!is_terminal(record->state)) {
+      text += ":";
+      for (const TaskRecord& task : record->tasks) {
+        text += " " + (holds_allocation(task.phase) ? place_text(task) : "-");
+        if (task.phase == TaskPhase::kCleaning) text += "(cleaning)";
+      }
+    } else if (record->state != JobState::kSucceeded && record->reason) {
+      text += ": " + reason_text(*record->reason);
+    }
+    if (record->evictions > 0) text += "  evictions=" + std::to_string(record->evictions);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string World::explain(const std::string& job) {
+  std::string text;
+  for (const Reason& reason : loop_->engine().explain(ids_.at(job)))
+    text += reason_text(reason) + "\n";
+  return text;
+}
+
+std::string World::nodes() {
+  std::string text;
+  for (const NodeRecord& node : loop_->engine().nodes()) {
+    text += node.spec.name + (node.up ? " up" : " down") + (node.drained ? " drained" : "");
+    if (node.reason) text += ": " + reason_text(*node.reason);
+    text += "\n";
+  }
+  return text;
+}
+
+std::map<std::string, int> World::census() {
+  std::map<std::string, int> states;
+  for (const auto& [id, name] : names_) {
+    const JobRecord* live = loop_->find("default", std::to_string(id.value));
+    const auto ended = loop_->find_ended("default", std::to_string(id.value));
+    if (live != nullptr) {
+      ++states[std::string(to_string(live->state))];
+    } else if (ended) {
+      ++states[std::string(to_string(ended->record.state))];
+    }
+  }
+  return states;
+}
+
+}  // namespace gridfold

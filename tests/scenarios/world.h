@@ -1,0 +1,80 @@
+// A grid driven by a scenario's commands: control loop, engine, memory store
+// and simulated cluster, on a virtual clock. Says in text what happens.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "control/control_loop.h"
+#include "simulator/simulated_cluster.h"
+#include "stores/memory/memory_store.h"
+
+namespace gridfold {
+
+class World {
+ public:
+  struct Options {
+    std::string policy = "best_fit";
+    std::uint64_t seed = 0;
+    TieBreak tie_break = TieBreak::kLowestName;
+  };
+  explicit World(Options options);
+  ~World();
+
+  // --- What a scenario can do; each answers what it printed ---
+  void add_node(NodeSpec node);
+  void add_queue(QueueSpec queue);
+  // Jobs submitted together are one atomic batch.
+  std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
+  std::string request(Event event);
+  std::string advance_to(Instant when);
+  std::string restart();
+  std::string lose(const std::string& node, Fencing fencing);
+  std::string give_back(const std::string& node);
+  // The next `count` launches fail, by the node's fault.
+  void fail_launches(int count);
+  // How long clearing up takes; before the first job.
+  void set_clean_time(Duration latency) { latencies_.clean_latency = latency; }
+
+  // "A  running  n1 n2" a job, in order of submission; what is pending with
+  // its deciding reason.
+  std::string status();
+  std::string explain(const std::string& job);
+  std::string nodes();
+
+  Instant now() const { return clock_.now(); }
+  JobId job(const std::string& name) const { return ids_.at(name); }
+  // States of all jobs, for comparing runs of different seeds.
+  std::map<std::string, int> census();
+
+ private:
+  void open();
+  void pump();
+  std::string take_output();
+  std::string describe(Instant at, const Decision& decision) const;
+  std::string name_of(JobId id) const;
+  std::string reason_text(const Reason& reason) const;
+  std::string place_text(const TaskRecord& task) const;
+
+  Options options_;
+  VirtualClock clock_;
+  MemoryStore store_;
+  std::vector<NodeSpec> node_specs_;
+  std::vector<QueueSpec> queue_specs_;
+  SimulatedClusterOptions latencies_;
+  class ScriptedFaults;
+  ScriptedFaults* faults_ = nullptr;  // owned by the cluster
+  std::unique_ptr<SimulatedCluster> cluster_;
+  std::unique_ptr<ControlLoop> loop_;
+  RandomStream uuids_;
+  Instant due_{};
+  std::string errors_;
+  std::vector<std::pair<Instant, Decision>> noted_;  // not yet printed
+  std::map<std::string, JobId> ids_;
+  std::map<JobId, std::string> names_;
+  std::map<std::string, std::string> uids_;  // by uid: name
+};
+
+}  // namespace gridfold

@@ -294,7 +294,7 @@ std::vector<std::string> scenario_paths() {
   std::vector<std::string> paths;
   for (const auto& entry :
        std::filesystem::directory_iterator(GRIDFOLD_SOURCE_DIR "/tests/scenarios")) {
-    if (entry.path().extension() == ".txt") paths.push_back(entry.path().string());
+    if (entry.path().extension() == ".scenario") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;

@@ -7,7 +7,8 @@
 namespace gridfold::records {
 namespace {
 
-using Json = nlohmann::json;
+// Ordered: a reason's parameters keep their order.
+using Json = nlohmann::ordered_json;
 
 std::string padded(std::uint64_t number) {
   std::string digits = std::to_string(number);

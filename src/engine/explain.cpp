@@ -157,7 +157,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     std::int64_t slots_now = 0;
     std::int64_t slots_unclaimed = 0;
     bool any_usable = false;
-    std::string out_of_service;
+    std::string drained;
+    std::string down;
     Cluster::Scratch book;
     for (std::uint32_t n = 0; n < cluster.size(); ++n) {
       const NodeId node(n);
@@ -165,7 +166,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       if (empty == 0) continue;
       slots_empty += empty;
       if (!cluster.usable(node)) {
-        out_of_service += (out_of_service.empty() ? "" : ",") + cluster.record(node).spec.name;
+        std::string& names = cluster.record(node).up ? drained : down;
+        names += (names.empty() ? "" : ",") + cluster.record(node).spec.name;
         continue;
       }
       any_usable = true;
@@ -202,9 +204,15 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       continue;
     }
     if (slots_now >= need) continue;
+    // Nodes that would do but take nothing now.
+    const auto name_absent_nodes = [&] {
+      for (const auto& [code, names] : {std::pair{ReasonCode::kNodeDraining, drained},
+                                        std::pair{ReasonCode::kNodeLost, down}}) {
+        if (!names.empty()) reasons.emplace_back(code, std::vector<Reason::Param>{{"node", names}});
+      }
+    };
     if (!any_usable) {
-      reasons.emplace_back(ReasonCode::kNodeDraining,
-                           std::vector<Reason::Param>{{"node", out_of_service}});
+      name_absent_nodes();
       continue;
     }
     if (slots_unclaimed >= need) {
@@ -245,9 +253,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     if (!named && need == 1)
       reasons.emplace_back(ReasonCode::kFragmented,
                            std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
-    if (!out_of_service.empty())
-      reasons.emplace_back(ReasonCode::kNodeDraining,
-                           std::vector<Reason::Param>{{"node", out_of_service}});
+    name_absent_nodes();
   }
   return reasons;
 }

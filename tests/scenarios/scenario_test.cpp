@@ -19,7 +19,7 @@
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //   [memory=1Gi]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
-//          [after=JOB:ok] [retry=0] [backoff=1s]
+//          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
 //   advance 100        to @100               cancel|hold|release|requeue NAME
@@ -137,6 +137,7 @@ JobSpec job_from(const Arguments& arguments) {
   if (arguments.has("limit")) job.time_limit = duration(arguments.text("limit"));
   job.stop.grace = duration(arguments.text("grace", "30s"));
   job.retry.max = arguments.number("retry", 0);
+  if (arguments.text("lost") == "fails") job.retry.on = {RetryCause::kFailure};
   job.retry.backoff = duration(arguments.text("backoff", "1s"));
   if (arguments.has("after")) {
     const std::string after = arguments.text("after");
@@ -293,7 +294,7 @@ std::vector<std::string> scenario_paths() {
   std::vector<std::string> paths;
   for (const auto& entry :
        std::filesystem::directory_iterator(GRIDFOLD_SOURCE_DIR "/tests/scenarios")) {
-    if (entry.path().extension() == ".txt") paths.push_back(entry.path().string());
+    if (entry.path().extension() == ".scenario") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;

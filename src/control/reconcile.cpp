@@ -23,6 +23,11 @@ void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out)
       if (seen.phase == ObservedTask::Phase::kCleaned)
         out.events.emplace_back(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices});
       break;
+    case ObservedTask::Phase::kLaunchFailed:
+      if (!ended_here)
+        out.events.emplace_back(
+            LaunchFailed{seen.task, seen.attempt, seen.launch_message, seen.launch_fault});
+      break;
   }
   const bool still_there =
       seen.phase == ObservedTask::Phase::kStarting || seen.phase == ObservedTask::Phase::kRunning;

@@ -99,7 +99,10 @@ class FaultyRun {
     std::map<std::string, std::uint64_t> held;
     std::map<TaskId, int> alive;
     for (const auto& presence : cluster_.presences()) {
-      if (presence.task.phase == ObservedTask::Phase::kCleaned) continue;
+      const auto phase = presence.task.phase;
+      const bool gone =
+          phase == ObservedTask::Phase::kCleaned || phase == ObservedTask::Phase::kLaunchFailed;
+      if (gone) continue;
       std::uint64_t& devices = held[presence.task.node];
       ASSERT_EQ(devices & presence.devices, 0u) << presence.task.node << " at " << clock_.now().ns;
       devices |= presence.devices;

@@ -531,8 +531,10 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       if (fresh) it->second = ranks_of(*record, engine.nodes());
       launch(*record, it->second, order->task.index);
     } else if (const auto* end = std::get_if<StopTask>(&decision)) {
-      if (const JobRecord* record = engine.job(end->task.job))
-        stop(*record, end->task.index, end->cause);
+      const JobRecord* record = engine.job(end->task.job);
+      // Gone within the same turn, as when its node was lost: nothing to stop.
+      if (record == nullptr || !holds_allocation(record->tasks[end->task.index].phase)) continue;
+      stop(*record, end->task.index, end->cause);
     }
   }
 }

@@ -24,8 +24,9 @@ void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out)
         out.events.emplace_back(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices});
       break;
     case ObservedTask::Phase::kLaunchFailed:
-      out.events.emplace_back(
-          LaunchFailed{seen.task, seen.attempt, seen.launch_message, seen.launch_fault});
+      if (!ended_here)
+        out.events.emplace_back(
+            LaunchFailed{seen.task, seen.attempt, seen.launch_message, seen.launch_fault});
       break;
   }
   const bool still_there =
@@ -90,8 +91,7 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
   }
   // Strangers: an older attempt, or one whose job is not (or no longer) ours.
   for (const auto& [key, task] : seen) {
-    if (task->phase == ObservedTask::Phase::kCleaned ||
-        task->phase == ObservedTask::Phase::kLaunchFailed) {
+    if (task->phase == ObservedTask::Phase::kCleaned) {
       out.forget.push_back({key.first, key.second});
     } else {
       out.kill.push_back({key.first, key.second, task->node, "KILL", Duration{}});

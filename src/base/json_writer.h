@@ -39,8 +39,7 @@ class JsonWriter {
     return *this;
   }
   template <class Integer>
-    requires std::is_integral_v<Integer>
-  JsonWriter& number(Integer value) {
+  requires std::is_integral_v<Integer> JsonWriter& number(Integer value) {
     separate();
     char buffer[24];
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
@@ -92,24 +91,32 @@ class JsonWriter {
     comma_due_ = true;
     return *this;
   }
+  // Runs that need no escape, nearly always the whole text, are copied at once.
   void escape(std::string_view text) {
+    std::size_t copied = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto u = static_cast<unsigned char>(text[i]);
+      if (u >= 0x20 && u != '"' && u != '\\') continue;
+      out_.append(text.substr(copied, i - copied));
+      escape_one(text[i]);
+      copied = i + 1;
+    }
+    out_.append(text.substr(copied));
+  }
+  void escape_one(char c) {
     static constexpr char kHex[] = "0123456789abcdef";
-    for (const char c : text) {
-      const auto u = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (c == '\n') {
-        out_ += "\\n";
-      } else if (c == '\t') {
-        out_ += "\\t";
-      } else if (u < 0x20) {
-        out_ += "\\u00";
-        out_ += kHex[u >> 4];
-        out_ += kHex[u & 15];
-      } else {
-        out_ += c;
-      }
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out_ += '\\';
+      out_ += c;
+    } else if (c == '\n') {
+      out_ += "\\n";
+    } else if (c == '\t') {
+      out_ += "\\t";
+    } else {
+      out_ += "\\u00";
+      out_ += kHex[u >> 4];
+      out_ += kHex[u & 15];
     }
   }
 

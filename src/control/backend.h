@@ -1,6 +1,6 @@
 // The backend port: whatever starts and stops work. Local processes, Slurm,
 // Kubernetes and the simulated cluster implement it and pass one contract
-// suite (tests/contracts/backend.h).
+// suite (tests/contracts/backend_contract.h).
 //
 // Orders are asynchronous and idempotent; what becomes of them comes back as
 // events through the sink. Events are hints: the whole truth is observe(),
@@ -43,13 +43,15 @@ struct StopOrder {
 
 // What a backend sees of one attempt.
 struct ObservedTask {
-  enum class Phase : std::uint8_t { kStarting, kRunning, kExited, kCleaned };
+  enum class Phase : std::uint8_t { kStarting, kRunning, kExited, kCleaned, kLaunchFailed };
   TaskId task;
   std::uint32_t attempt = 0;
   std::string node;
   Phase phase = Phase::kRunning;
   ExitStatus status;                // from kExited on
   std::uint64_t dirty_devices = 0;  // kCleaned
+  std::string launch_message;       // kLaunchFailed, as in the event
+  LaunchFault launch_fault = LaunchFault::kNode;
 };
 
 struct Observation {

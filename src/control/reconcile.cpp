@@ -23,6 +23,11 @@ void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out)
       if (seen.phase == ObservedTask::Phase::kCleaned)
         out.events.emplace_back(TaskCleaned{seen.task, seen.attempt, seen.dirty_devices});
       break;
+    case ObservedTask::Phase::kLaunchFailed:
+      if (!ended_here)
+        out.events.emplace_back(
+            LaunchFailed{seen.task, seen.attempt, seen.launch_message, seen.launch_fault});
+      break;
   }
   const bool still_there =
       seen.phase == ObservedTask::Phase::kStarting || seen.phase == ObservedTask::Phase::kRunning;
@@ -86,7 +91,8 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
   }
   // Strangers: an older attempt, or one whose job is not (or no longer) ours.
   for (const auto& [key, task] : seen) {
-    if (task->phase == ObservedTask::Phase::kCleaned) {
+    if (task->phase == ObservedTask::Phase::kCleaned ||
+        task->phase == ObservedTask::Phase::kLaunchFailed) {
       out.forget.push_back({key.first, key.second});
     } else {
       out.kill.push_back({key.first, key.second, task->node, "KILL", Duration{}});

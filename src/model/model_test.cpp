@@ -62,7 +62,8 @@ TEST(Model, DecisionsHaveOneCanonicalForm) {
   EXPECT_EQ(canonical(Preempted{JobId(1), {JobId(2)}}),
             "\x03\x01\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\0\0\0\0"s);
   const NodeDrained drained{NodeId(7), Reason(ReasonCode::kDrainedBy, {{"by", "ann"}})};
-  EXPECT_EQ(canonical(drained), "\x04\x07\0\0\0\x1A\x01\0\0\0\x02\0\0\0by\x01\x03\0\0\0"s + "ann");
+  EXPECT_EQ(canonical(drained), "\x04\x07\0\0\0"s + static_cast<char>(ReasonCode::kDrainedBy) +
+                                    "\x01\0\0\0\x02\0\0\0by\x01\x03\0\0\0"s + "ann");
   EXPECT_EQ(canonical(LaunchTask{{JobId(1), 0}, 1, {NodeId(2), 3}, 4, -1}),
             "\0\x01\0\0\0\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\0\0\0\0\x04\0\0\0"s +
                 std::string(8, '\xFF'));

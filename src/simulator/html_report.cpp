@@ -10,7 +10,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::size_t kMostPoints = 1500;  // a plot's width in pixels, nearly twice
+constexpr std::size_t kMostPoints = 400;  // one for two pixels of a plot's width
 
 constexpr const char* kStyle = R"(
 :root{--ground:#fff;--ink:#1c2330;--soft:#5a6475;--grid:#e3e7ee;--card:#f5f7fa;
@@ -108,7 +108,7 @@ void add_figures(Page& page, const RunDescription& description,
   if (description.settings.mode == RunMode::kSaturation) {
     page.figure("GPUs allocated at the end",
                 per_cent(mean(results, [](const auto& r) { return r.gpu_allocated; })));
-    page.figure("of the idle, fragmented",
+    page.figure("Fragmented, of the idle GPUs",
                 per_cent(mean(results, [](const auto& r) { return r.fragmentation; })));
   } else {
     if (gpus) {
@@ -133,28 +133,39 @@ void add_figures(Page& page, const RunDescription& description,
   page.end_figures();
 }
 
+// Means over equal stretches of time, in % of the capacity; empty when nothing
+// was ever held.
 std::vector<PlotPoint> usage_points(std::span<const UsagePoint> usage,
                                     std::int64_t UsagePoint::*what, std::int64_t capacity) {
+  const bool used = std::any_of(usage.begin(), usage.end(),
+                                [&](const UsagePoint& point) { return point.*what > 0; });
+  if (!used) return {};
+  const Instant from = usage.front().at, to = usage.back().at;
+  const std::int64_t step = std::max<std::int64_t>((to - from).ns / kMostPoints, 1);
   std::vector<PlotPoint> points;
-  for (const auto& point : usage) {
-    points.push_back({(point.at - Instant{}).in_seconds() / 3600,
-                      100 * static_cast<double>(point.*what) / static_cast<double>(capacity)});
+  for (const double mean : mean_usage_by_stretch(usage, what, Duration{step})) {
+    const double hours = (from - Instant{}).in_seconds() / 3600 +
+                         static_cast<double>(points.size()) * static_cast<double>(step) / 3.6e12;
+    points.push_back({hours, 100 * mean / static_cast<double>(capacity)});
   }
-  return thinned(std::move(points), kMostPoints);
+  return points;
+}
+
+void add_usage(std::vector<PlotSeries>& series, const char* name, std::vector<PlotPoint> points) {
+  if (points.empty()) return;
+  series.push_back({name, std::move(points), true});
 }
 
 void plot_usage(Page& page, const RunDescription& description, const SimulationResult& result) {
+  if (result.usage.empty()) return;
   PlotOptions options{"Utilisation over time", "hours", "% held by tasks"};
   options.y_max = 100;
   std::vector<PlotSeries> series;
-  if (description.capacity.gpu_thousandths > 0) {
-    series.push_back({"GPUs", usage_points(result.usage, &UsagePoint::gpu_thousandths,
-                                           description.capacity.gpu_thousandths)});
-  }
-  if (description.capacity.millicores > 0) {
-    series.push_back({"cores", usage_points(result.usage, &UsagePoint::millicores,
-                                            description.capacity.millicores)});
-  }
+  add_usage(series, "GPUs",
+            usage_points(result.usage, &UsagePoint::gpu_thousandths,
+                         description.capacity.gpu_thousandths));
+  add_usage(series, "cores",
+            usage_points(result.usage, &UsagePoint::millicores, description.capacity.millicores));
   page.plot(options, series);
 }
 
@@ -173,7 +184,7 @@ void plot_waits(Page& page, const SimulationResult& result) {
                       "% of the jobs"};
   options.x_scale = PlotScale::kLogarithmic;
   options.y_max = 100;
-  PlotSeries series{"jobs", thinned(std::move(points), kMostPoints)};
+  PlotSeries series{"jobs", thinned(points, kMostPoints)};
   series.steps = true;
   page.plot(options, {series});
 }

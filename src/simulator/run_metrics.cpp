@@ -118,4 +118,33 @@ double mean_usage(std::span<const UsagePoint> history, std::int64_t UsagePoint::
   return area / (to - from).in_seconds();
 }
 
+std::vector<double> mean_usage_by_stretch(std::span<const UsagePoint> history,
+                                          std::int64_t UsagePoint::*what, Duration length) {
+  if (history.empty()) return {};
+  const Instant origin = history.front().at;
+  const std::int64_t stretches = (history.back().at - origin).ns / length.ns + 1;
+  std::vector<double> means(static_cast<std::size_t>(stretches), 0);
+  for (std::size_t i = 0; i + 1 < history.size(); ++i) {
+    // The time to the next change, cut at the borders of the stretches.
+    Instant at = history[i].at;
+    while (at < history[i + 1].at) {
+      const std::int64_t stretch = (at - origin).ns / length.ns;
+      const Instant border = origin + Duration{(stretch + 1) * length.ns};
+      const Instant end = std::min(border, history[i + 1].at);
+      means[static_cast<std::size_t>(stretch)] += static_cast<double>(history[i].*what) *
+                                                  static_cast<double>((end - at).ns) /
+                                                  static_cast<double>(length.ns);
+      at = end;
+    }
+  }
+  // The last stretch may be cut short.
+  const std::int64_t covered = (history.back().at - origin).ns - (stretches - 1) * length.ns;
+  if (covered > 0) {
+    means.back() *= static_cast<double>(length.ns) / static_cast<double>(covered);
+  } else {
+    means.pop_back();
+  }
+  return means;
+}
+
 }  // namespace gridfold

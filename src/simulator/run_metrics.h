@@ -89,5 +89,9 @@ class RunMetrics {
 // Mean of a usage over [from, to) by time.
 double mean_usage(std::span<const UsagePoint> history, std::int64_t UsagePoint::*what, Instant from,
                   Instant to);
+// Means over stretches of `length` > 0 one after another, from the first change
+// to the last.
+std::vector<double> mean_usage_by_stretch(std::span<const UsagePoint> history,
+                                          std::int64_t UsagePoint::*what, Duration length);
 
 }  // namespace gridfold

@@ -79,13 +79,9 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
     return;
   }
   if (nodes_[node->second].state != NodeState::kUp) return;  // the order does not get there
-  if (faulty()) {
-    if (const auto fault = faults_->launch_fault()) {
-      report_after(options_.start_latency,
-                   LaunchFailed{order.task, order.attempt, "injected fault", *fault});
-      return;
-    }
-  }
+  std::uint32_t& newest = newest_[order.task];
+  if (order.attempt < newest) return;  // an order of an older epoch
+  newest = order.attempt;
   std::uint32_t slot = static_cast<std::uint32_t>(attempts_.size());
   if (free_attempts_.empty()) {
     attempts_.emplace_back();
@@ -96,11 +92,15 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
   Attempt& attempt = attempts_[slot];
   const std::uint32_t version = attempt.version + 1;
   attempt = {};
-  attempt.seen = {order.task, order.attempt, order.node, ObservedTask::Phase::kStarting, {}, 0};
+  attempt.seen.task = order.task;
+  attempt.seen.attempt = order.attempt;
+  attempt.seen.node = order.node;
+  attempt.seen.phase = ObservedTask::Phase::kStarting;
   attempt.node = node->second;
   attempt.devices = order.devices;
   attempt.spec = order.spec;
   attempt.version = version;
+  if (faulty()) attempt.fault = faults_->launch_fault();
   attempt_index_.emplace(AttemptKey{order.task, order.attempt}, slot);
   steps_.push(clock_.now() + options_.start_latency, {StepKind::kBegin, slot, version});
 }
@@ -127,7 +127,11 @@ void SimulatedCluster::stop(const StopOrder& order) {
 
 void SimulatedCluster::forget(TaskId task, std::uint32_t attempt) {
   const std::uint32_t* slot = find(task, attempt);
-  if (slot != nullptr && attempts_[*slot].seen.phase == ObservedTask::Phase::kCleaned) drop(*slot);
+  if (slot == nullptr) return;
+  const auto phase = attempts_[*slot].seen.phase;
+  if (phase == ObservedTask::Phase::kCleaned || phase == ObservedTask::Phase::kLaunchFailed) {
+    drop(*slot);
+  }
 }
 
 Result<Observation> SimulatedCluster::observe() {
@@ -247,13 +251,11 @@ void SimulatedCluster::begin(std::uint32_t slot) {
   Attempt& attempt = attempts_[slot];
   const TaskId task = attempt.seen.task;
   const auto truth = truths_.find(task.job);
+  if (attempt.fault) return fail_launch(slot, "injected fault", *attempt.fault);
   if (truth == truths_.end()) {
-    const LaunchFailed failure{task, attempt.seen.attempt,
-                               "the simulation knows no duration for this job", LaunchFault::kJob};
-    const std::uint32_t node = attempt.node;
-    drop(slot);
-    return report(failure, node);
+    return fail_launch(slot, "the simulation knows no duration for this job", LaunchFault::kJob);
   }
+  if (!truth->second.startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
   attempt.seen.phase = ObservedTask::Phase::kRunning;
   attempt.begun = clock_.now();
   if (!truth->second.duration.is_unlimited()) {
@@ -270,6 +272,16 @@ void SimulatedCluster::begin(std::uint32_t slot) {
     }
   }
   report(TaskStarted{task, attempt.seen.attempt}, attempt.node);
+}
+
+void SimulatedCluster::fail_launch(std::uint32_t slot, std::string message, LaunchFault fault) {
+  Attempt& attempt = attempts_[slot];
+  attempt.seen.phase = ObservedTask::Phase::kLaunchFailed;
+  attempt.seen.launch_message = message;
+  attempt.seen.launch_fault = fault;
+  ++attempt.version;
+  report(LaunchFailed{attempt.seen.task, attempt.seen.attempt, std::move(message), fault},
+         attempt.node);
 }
 
 void SimulatedCluster::plan_end(std::uint32_t slot, Instant at, ExitStatus status) {
@@ -346,6 +358,10 @@ void SimulatedCluster::reach_again(std::uint32_t index) {
 void SimulatedCluster::tell_phase(const Attempt& attempt) {
   const auto& seen = attempt.seen;
   if (seen.phase == ObservedTask::Phase::kStarting) return;
+  if (seen.phase == ObservedTask::Phase::kLaunchFailed) {
+    return report(LaunchFailed{seen.task, seen.attempt, seen.launch_message, seen.launch_fault},
+                  attempt.node);
+  }
   report(TaskStarted{seen.task, seen.attempt}, attempt.node);
   if (seen.phase == ObservedTask::Phase::kRunning) return;
   report(TaskExited{seen.task, seen.attempt, seen.status}, attempt.node);

@@ -38,6 +38,7 @@ struct TaskTruth {
   Limit<Duration> duration;    // unlimited: until they are stopped
   std::int32_t exit_code = 0;  // at the end of that time
   Duration stop_time{};        // from the stop signal to the end, if the grace allows
+  bool startable = true;       // false: there is no such program
 };
 
 class SimulatedCluster : public Backend {
@@ -75,7 +76,7 @@ class SimulatedCluster : public Backend {
 
   // --- For those who check and measure ---
   // Every attempt that is really there, on unreachable nodes too, by task and
-  // attempt. `devices` are held until the phase is kCleaned.
+  // attempt. `devices` are held until the phase is kCleaned or kLaunchFailed.
   struct Presence {
     ObservedTask task;
     std::uint64_t devices = 0;
@@ -91,6 +92,7 @@ class SimulatedCluster : public Backend {
     std::uint32_t node = 0;
     std::uint64_t devices = 0;
     std::shared_ptr<const JobSpec> spec;  // shared with the order
+    std::optional<LaunchFault> fault;     // drawn: it will not start
     Instant begun{};
     Instant ends = Instant::never();
     bool signalled = false;
@@ -132,6 +134,7 @@ class SimulatedCluster : public Backend {
 
   void perform(const Step& step);
   void begin(std::uint32_t slot);
+  void fail_launch(std::uint32_t slot, std::string message, LaunchFault fault);
   void finish(std::uint32_t slot);
   void clean(std::uint32_t slot);
   void drop(std::uint32_t slot);
@@ -158,7 +161,8 @@ class SimulatedCluster : public Backend {
   std::vector<Node> nodes_;
   std::unordered_map<std::string, std::uint32_t> node_index_;
   std::unordered_map<JobId, TaskTruth> truths_;
-  std::unordered_map<TaskId, Duration> saved_;  // work kept by checkpoints
+  std::unordered_map<TaskId, std::uint32_t> newest_;  // attempt ordered: older ones are refused
+  std::unordered_map<TaskId, Duration> saved_;        // work kept by checkpoints
 
   std::vector<Attempt> attempts_;
   std::vector<std::uint32_t> free_attempts_;

@@ -210,6 +210,8 @@ TEST(Faults, LaunchesFailByNodeOrJob) {
   by_node.cluster.launch(by_node.order(1));
   by_node.run_for_seconds(1);
   EXPECT_EQ(by_node.reports, Reports{"0 failed by node"});
+  EXPECT_EQ(by_node.cluster.observe()->tasks.at(0).phase, ObservedTask::Phase::kLaunchFailed);
+  by_node.cluster.forget({JobId(1), 0}, 1);
   EXPECT_TRUE(by_node.cluster.presences().empty());
   World by_job({}, seeded_faults(1, always(&FaultRates::launch_fails_by_job)));
   by_job.cluster.launch(by_job.order(1));

@@ -12,8 +12,8 @@ namespace {
 constexpr double kLeft = 64, kRight = 16, kTop = 40, kBottom = 48;
 constexpr int kColours = 6;
 
-// Short decimal text: "12.5", "0.001", "1e+06".
-std::string number(double value, const char* format = "%.6g") {
+// Short decimal text: "12.5", "0.001", "1000000".
+std::string number(double value, const char* format = "%.8g") {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), format, value);
   return buffer.data();
@@ -121,7 +121,7 @@ void draw_legend(std::string& out, const Frame& frame, std::span<const PlotSerie
   double x = frame.options.width - kRight;
   for (std::size_t i = series.size(); i-- > 0;) {
     text(out, x, 20, "text-anchor=\"end\"", series[i].name);
-    x -= 8.0 * static_cast<double>(series[i].name.size()) + 8;
+    x -= 7.2 * static_cast<double>(series[i].name.size()) + 6;
     out += "<rect x=\"" + pixel(x - 14) +
            "\" y=\"13\" width=\"14\" height=\"4\" style=\"fill:var(--plot-" +
            std::to_string(i % kColours + 1) + ")\"/>\n";
@@ -157,7 +157,7 @@ std::vector<double> round_ticks(double low, double high, int count) {
   }
   std::vector<double> ticks;
   for (double index = std::ceil(low / step - 1e-9); index * step <= high + step * 1e-9; ++index) {
-    ticks.push_back(index * step);
+    ticks.push_back(index * step + 0.0);  // no -0
   }
   return ticks;
 }
@@ -176,19 +176,11 @@ std::string escape_xml(std::string_view text) {
   return out;
 }
 
-std::vector<PlotPoint> thinned(std::vector<PlotPoint> points, std::size_t most) {
-  if (points.size() <= most || most < 4) return points;
+std::vector<PlotPoint> thinned(std::span<const PlotPoint> points, std::size_t most) {
+  if (points.size() <= most || most < 2) return {points.begin(), points.end()};
   std::vector<PlotPoint> kept;
-  const std::size_t stretches = most / 2;
-  for (std::size_t i = 0; i < stretches; ++i) {
-    const auto begin = points.begin() + static_cast<std::ptrdiff_t>(points.size() * i / stretches);
-    const auto end =
-        points.begin() + static_cast<std::ptrdiff_t>(points.size() * (i + 1) / stretches);
-    auto [lowest, highest] = std::minmax_element(
-        begin, end, [](const PlotPoint& a, const PlotPoint& b) { return a.y < b.y; });
-    if (lowest > highest) std::swap(lowest, highest);
-    kept.push_back(*lowest);
-    if (highest != lowest) kept.push_back(*highest);
+  for (std::size_t i = 0; i < most; ++i) {
+    kept.push_back(points[i * (points.size() - 1) / (most - 1)]);
   }
   return kept;
 }

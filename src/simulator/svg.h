@@ -45,7 +45,8 @@ std::vector<double> round_ticks(double low, double high, int count);
 // "&" and "<" made harmless for XML.
 std::string escape_xml(std::string_view text);
 
-// At most `most` points that keep the extremes of each stretch.
-std::vector<PlotPoint> thinned(std::vector<PlotPoint> points, std::size_t most);
+// At most `most` of the points, evenly by index, the first and the last among
+// them.
+std::vector<PlotPoint> thinned(std::span<const PlotPoint> points, std::size_t most);
 
 }  // namespace gridfold

@@ -212,7 +212,9 @@ void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presence
   const SimulatedCluster::Presence* last = nullptr;
   for (const SimulatedCluster::Presence& presence : presences) {
     const ObservedTask& seen = presence.task;
-    if (seen.phase == ObservedTask::Phase::kCleaned) continue;
+    if (seen.phase == ObservedTask::Phase::kCleaned ||
+        seen.phase == ObservedTask::Phase::kLaunchFailed)
+      continue;
     const std::string name = task_text(seen.task, seen.attempt);
     if (last != nullptr && last->task.task == seen.task)
       fail("I2", name + " is there together with attempt " + std::to_string(last->task.attempt));

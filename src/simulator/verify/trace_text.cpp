@@ -25,7 +25,8 @@ std::string exit_text(const ExitStatus& status) {
 
 constexpr std::array<std::string_view, 7> kPhases = {"idle",     "held",    "running", "stopping",
                                                      "cleaning", "backoff", "done"};
-constexpr std::array<std::string_view, 4> kSeen = {"starting", "running", "exited", "cleaned"};
+constexpr std::array<std::string_view, 5> kSeen = {"starting", "running", "exited", "cleaned",
+                                                   "launch failed"};
 
 std::string place_text(const World& world, const Place& place) {
   return world.nodes[static_cast<std::size_t>(place.node)].name + " devices " +

@@ -1,0 +1,183 @@
+#include "apps/gridfold/config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <optional>
+
+#include "base/nearest.h"
+#include "base/quote.h"
+
+namespace gridfold {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::array kKeys = {"state"sv,   "listen"sv,  "policy"sv, "node"sv,
+                              "devices"sv, "plugins"sv, "queues"sv, "reconcile_interval"sv};
+constexpr std::array kQueueKeys = {"name"sv, "priority"sv, "open"sv,
+                                   "cpu"sv,  "memory"sv,   "devices"sv};
+constexpr std::size_t kMaxFileBytes = 1u << 20;
+
+Error at(const toml::source_region& source, std::string field, std::string message,
+         std::string hint = {}) {
+  Error error = invalid(std::move(message));
+  error.field = std::move(field);
+  error.hint = std::move(hint);
+  error.position = {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
+  return error;
+}
+
+Result<void> check_keys(const toml::table& table, std::span<const std::string_view> known,
+                        const std::string& prefix) {
+  for (const auto& [key, value] : table) {
+    const auto name = key.str();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    std::string hint = "known keys:";
+    for (const auto word : known) hint.append(1, ' ').append(word);
+    if (const auto meant = nearest(name, known); !meant.empty())
+      hint = "did you mean " + std::string(meant) + "?";
+    return at(key.source(), prefix + std::string(name), "there is no such key", hint);
+  }
+  return {};
+}
+
+// Reads the value under `key`, if it is there, by a parser of text. A plain
+// number is as good as its text.
+template <class T, class Parse>
+Result<void> read(const toml::table& table, std::string_view key, const std::string& prefix,
+                  Parse parse, T& into) {
+  const auto* node = table.get(key);
+  if (!node) return {};
+  std::optional<std::string> text;
+  if (const auto string = node->value_exact<std::string>()) text = *string;
+  if (const auto number = node->value_exact<std::int64_t>()) text = std::to_string(*number);
+  const auto field = prefix + std::string(key);
+  if (!text) return at(node->source(), field, "the value is not text");
+  auto parsed = parse(*text);
+  if (!parsed) return at(node->source(), field, parsed.error().message, parsed.error().hint);
+  into = std::move(*parsed);
+  return {};
+}
+
+Result<std::string> any_text(const std::string& text) { return text; }
+
+Result<void> read_exact(const toml::table& table, std::string_view key, const std::string& prefix,
+                        std::int32_t& into) {
+  const auto* node = table.get(key);
+  if (!node) return {};
+  const auto number = node->value_exact<std::int64_t>();
+  if (!number || *number < INT32_MIN || *number > INT32_MAX)
+    return at(node->source(), prefix + std::string(key), "the value is not a 32-bit number");
+  into = static_cast<std::int32_t>(*number);
+  return {};
+}
+
+Result<void> read_exact(const toml::table& table, std::string_view key, const std::string& prefix,
+                        bool& into) {
+  const auto* node = table.get(key);
+  if (!node) return {};
+  const auto flag = node->value_exact<bool>();
+  if (!flag)
+    return at(node->source(), prefix + std::string(key), "the value is neither true nor false");
+  into = *flag;
+  return {};
+}
+
+Result<void> read_queue_devices(const toml::table& table, const std::string& prefix,
+                                QueueSpec& queue) {
+  const auto* node = table.get("devices");
+  if (!node) return {};
+  const auto* classes = node->as_table();
+  if (!classes)
+    return at(node->source(), prefix + "devices", "the value is not a table",
+              "write devices = { gpu = \"8\" }");
+  for (const auto& [key, value] : *classes) {
+    MilliCores thousandths;  // devices are counted like cores: 1.5 is 1500
+    const auto done = read(*classes, key.str(), prefix + "devices.", parse_cores, thousandths);
+    if (!done) return done;
+    queue.devices[std::string(key.str())] = thousandths.value;
+  }
+  return {};
+}
+
+Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix) {
+  QueueSpec queue;
+  queue.name.clear();
+  if (auto checked = check_keys(table, kQueueKeys, prefix); !checked) return checked.error();
+  if (auto done = read(table, "name", prefix, any_text, queue.name); !done) return done.error();
+  if (queue.name.empty()) return at(table.source(), prefix + "name", "the queue has no name");
+  if (auto done = read_exact(table, "priority", prefix, queue.priority); !done) return done.error();
+  if (auto done = read_exact(table, "open", prefix, queue.open); !done) return done.error();
+  if (auto done = read(table, "cpu", prefix, parse_cores, queue.cpu); !done) return done.error();
+  if (auto done = read(table, "memory", prefix, parse_bytes, queue.memory); !done)
+    return done.error();
+  if (auto done = read_queue_devices(table, prefix, queue); !done) return done.error();
+  return queue;
+}
+
+Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues) {
+  const auto* node = root.get("queues");
+  if (!node) return {};
+  const auto* list = node->as_array();
+  if (!list) return at(node->source(), "queues", "the value is not a list", "write [[queues]]");
+  queues.clear();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto prefix = "queues[" + std::to_string(i) + "].";
+    const auto* table = list->get(i)->as_table();
+    if (!table) return at(list->get(i)->source(), prefix, "the queue is not a table");
+    auto queue = read_queue(*table, prefix);
+    if (!queue) return queue.error();
+    for (const auto& other : queues)
+      if (other.name == queue->name)
+        return at(table->source(), prefix + "name",
+                  "the queue " + quote(queue->name) + " is given twice");
+    queues.push_back(std::move(*queue));
+  }
+  if (queues.empty()) return at(node->source(), "queues", "there is no queue");
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
+  toml::table root;
+  try {
+    root = toml::parse(text);
+  } catch (const toml::parse_error& trouble) {
+    return at(trouble.source(), "", std::string(trouble.description()));
+  }
+  if (auto done = check_keys(root, kKeys, ""); !done) return done;
+  for (const auto& [key, into] :
+       {std::pair{"state"sv, &config.state}, std::pair{"listen"sv, &config.listen},
+        std::pair{"policy"sv, &config.policy}, std::pair{"node"sv, &config.node_name},
+        std::pair{"devices"sv, &config.devices}, std::pair{"plugins"sv, &config.plugins}})
+    if (auto done = read(root, key, "", any_text, *into); !done) return done;
+  if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
+      !done)
+    return done;
+  return read_queues(root, config.queues);
+}
+
+Result<void> read_config_file(const std::string& path, DaemonConfig& config) {
+  std::FILE* file = std::fopen(path.c_str(), "rbe");
+  if (!file) return from_errno(errno, "open " + path);
+  std::string text;
+  char buffer[16384];
+  while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, file)) {
+    text.append(buffer, got);
+    if (text.size() > kMaxFileBytes) break;
+  }
+  const bool failed = std::ferror(file) != 0;
+  std::fclose(file);
+  if (failed) return internal("read " + path + " failed");
+  if (text.size() > kMaxFileBytes) return Error{ErrorKind::kLimit, path + " is larger than 1 MiB"};
+  auto done = read_config_text(text, config);
+  if (!done) return done.error().with_context(path);
+  return {};
+}
+
+}  // namespace gridfold

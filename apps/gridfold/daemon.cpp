@@ -1,0 +1,264 @@
+#include "apps/gridfold/daemon.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "api/access.h"
+#include "api/api.h"
+#include "api/http_server.h"
+#include "apps/gridfold/audit_log.h"
+#include "apps/gridfold/cli.h"
+#include "apps/gridfold/event_relay.h"
+#include "apps/gridfold/output.h"
+#include "backends/local/environment.h"
+#include "backends/local/local_backend.h"
+#include "base/sha256.h"
+#include "control/loop_thread.h"
+#include "control/records.h"
+#include "devices/emulated.h"
+#include "devices/machine.h"
+#include "policies/registry.h"
+#include "stores/sqlite/sqlite_store.h"
+
+namespace gridfold {
+namespace {
+
+class SystemClock final : public Clock {
+ public:
+  Instant now() const override { return wall_clock_now(); }
+};
+
+std::uint64_t random_bits() {
+  std::uint64_t bits = 0;
+  while (getrandom(&bits, sizeof bits, 0) != sizeof bits) {
+  }
+  return bits;
+}
+
+Result<std::string> prepare_state(const std::string& wish) {
+  std::error_code error;
+  const auto path = std::filesystem::absolute(wish, error);
+  if (!error) std::filesystem::create_directories(path, error);
+  if (error) return from_errno(error.value(), "make the state directory " + wish);
+  // Whoever can write here runs programs as us.
+  if (chmod(path.c_str(), 0700) != 0) return from_errno(errno, "chmod " + path.string());
+  auto clean = path.lexically_normal().string();
+  if (clean.size() > 1 && clean.ends_with('/')) clean.pop_back();
+  return clean;
+}
+
+Result<std::string> own_program() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return from_errno(error.value(), "read /proc/self/exe");
+  return path.string();
+}
+
+// The devices of the node as they were stored: those that tasks hold by number
+// keep their places.
+Result<std::vector<DeviceSpec>> stored_devices(Store& store, const std::string& node) {
+  const auto key = records::node_key(node);
+  const auto snapshot = store.load(key);
+  if (!snapshot) return snapshot.error();
+  for (const auto& entry : snapshot->entries) {
+    if (entry.key != key) continue;
+    const auto record = records::decode_node(node, entry.value);
+    if (!record) return record.error();
+    return record->spec.devices;
+  }
+  return std::vector<DeviceSpec>{};
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+Result<Machine> discover(const DaemonConfig& config, Store& store, const std::string& program) {
+  MachineOptions options;
+  options.name = config.node_name.empty() ? host_name() : config.node_name;
+  if (!config.devices.empty()) {
+    auto emulated = parse_emulated_devices(config.devices, built_in_facts());
+    if (!emulated) return emulated.error().with_context("devices");
+    options.emulated = std::move(*emulated);
+  }
+  auto previous = stored_devices(store, options.name);
+  if (!previous) return previous.error();
+  options.previous = std::move(*previous);
+  const auto beside = std::filesystem::path(program).parent_path() / "device_plugins";
+  PluginHost plugins(plugins_in(config.plugins.empty() ? beside.string() : config.plugins));
+  return discover_machine(options, plugins);
+}
+
+std::string summary_of(const NodeSpec& node) {
+  std::map<std::string, int> kinds;
+  for (const auto& device : node.devices)
+    ++kinds[device.device_class + " " + device.model +
+            (device.origin == DeviceOrigin::kEmulated ? " (emulated)" : "")];
+  std::string text = node.name + ": " + thousandths(node.cpu.value) + " cores, " +
+                     readable_bytes(node.memory.value);
+  for (const auto& [kind, count] : kinds) text += ", " + std::to_string(count) + " " + kind;
+  return text;
+}
+
+std::vector<std::string> notes_of(const Machine& machine, const Capabilities& capabilities) {
+  std::vector<std::string> notes;
+  for (const auto& trouble : machine.troubles)
+    notes.push_back("device plug-in " + trouble.plugin + ": " + trouble.error.describe());
+  for (std::size_t i = 0; i < machine.node.devices.size(); ++i)
+    if (const auto& device = machine.node.devices[i]; !device.fault.empty())
+      notes.push_back("device " + std::to_string(i) + " (" + device.model +
+                      ") is not given out: " + device.fault);
+  if (capabilities.memory == Enforcement::kAccounted)
+    notes.push_back("memory limits are accounted, not enforced: this process may not use cgroups");
+  return notes;
+}
+
+}  // namespace
+
+// In the order in which they are made; destroyed from the last to the first.
+struct Daemon::Parts {
+  SystemClock clock;
+  std::unique_ptr<SqliteStore> store;
+  Machine machine;
+  std::unique_ptr<local::LocalBackend> backend;
+  std::unique_ptr<AuditLog> audit;
+  std::unique_ptr<HttpServer> server;
+  JobWaiters waiters;
+  EventRelay relay;
+  std::unique_ptr<LoopThread> thread;
+  std::optional<ApiContext> api;
+  Router router;
+  std::vector<std::string> notes;
+
+  Result<void> open_backend(const std::string& state, const std::string& program);
+  Result<void> open_server(const DaemonConfig& config, const std::string& state);
+  Result<void> start_loop(const DaemonConfig& config);
+  void serve();
+};
+
+Result<void> Daemon::Parts::open_backend(const std::string& state, const std::string& program) {
+  local::LocalOptions options;
+  options.node = machine.node;
+  options.state = state;
+  options.program = program;
+  // Two daemons of one machine have two state directories.
+  options.instance = "gridfold-" + sha256_hex(state).substr(0, 12);
+  options.host = local::host_environment(environ);
+  backend = std::make_unique<local::LocalBackend>(std::move(options));
+  notes = notes_of(machine, backend->capabilities());
+  return {};
+}
+
+Result<void> Daemon::Parts::open_server(const DaemonConfig& config, const std::string& state) {
+  auto log = AuditLog::open(state + "/audit.jsonl", clock);
+  if (!log) return log.error();
+  audit = std::move(*log);
+  HttpServerOptions options;
+  options.unix_socket = socket_path(state);
+  options.listen = config.listen;
+  if (!config.listen.empty()) {
+    auto token = load_or_create_token(token_path(state));
+    if (!token) return token.error();
+    options.token = std::move(*token);
+  }
+  options.audit = [this](const AuditEntry& entry) { audit->write(entry); };
+  auto opened = HttpServer::open(std::move(options));
+  if (!opened) return opened.error();
+  server = std::move(*opened);
+  return {};
+}
+
+Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
+  auto policy = make_policy(config.policy, {});
+  if (!policy) return policy.error();
+  ControlOptions options;
+  options.queues = config.queues;
+  options.reconcile_interval = config.reconcile_interval;
+  options.random_bits = random_bits;
+  options.on_committed = [this](Instant, const Decisions& decisions) {
+    waiters.committed(decisions);
+  };
+  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
+                                            *store, *backend, clock);
+  if (auto started = loop->start(relay.sink()); !started) return started;
+  thread = std::make_unique<LoopThread>(std::move(loop));
+  relay.attach(*thread);
+  return {};
+}
+
+void Daemon::Parts::serve() {
+  api.emplace(ApiContext{*thread, clock, server->later(), waiters, GRIDFOLD_VERSION});
+  router = make_router(*api);
+  server->start([this](HttpRequest request, Respond respond) {
+    router.handle(std::move(request), std::move(respond));
+  });
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config) {
+  auto parts = std::make_unique<Parts>();
+  const auto state = prepare_state(config.state);
+  if (!state) return state.error();
+  const auto program = own_program();
+  if (!program) return program.error();
+  if (!config.listen.empty())
+    if (const auto address = parse_listen_address(config.listen); !address) return address.error();
+  auto store = SqliteStore::open({.path = *state + "/store.db"});
+  if (!store) return store.error();
+  parts->store = std::move(*store);
+  auto machine = discover(config, *parts->store, *program);
+  if (!machine) return machine.error();
+  parts->machine = std::move(*machine);
+  if (auto done = parts->open_backend(*state, *program); !done) return done.error();
+  if (auto done = parts->open_server(config, *state); !done) return done.error();
+  if (auto done = parts->start_loop(config); !done) return done.error();
+  parts->serve();
+  return std::unique_ptr<Daemon>(new Daemon(std::move(parts)));
+}
+
+Daemon::Daemon(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Daemon::~Daemon() {
+  parts_->server.reset();   // no request any more
+  parts_->relay.detach();   // no event any more
+  parts_->thread.reset();   // the last turn
+  parts_->backend.reset();  // tasks go on under their shims
+}
+
+std::uint16_t Daemon::port() const { return parts_->server->port(); }
+std::string Daemon::node_summary() const { return summary_of(parts_->machine.node); }
+const std::vector<std::string>& Daemon::notes() const { return parts_->notes; }
+
+std::int64_t Daemon::running_tasks() const {
+  return parts_->thread->call([](ControlLoop& loop) {
+    std::int64_t count = 0;
+    for (const auto* job : loop.engine().jobs())
+      for (const auto& task : job->tasks) count += holds_allocation(task.phase);
+    return count;
+  });
+}
+
+void Daemon::cancel_all() {
+  parts_->thread->post([](ControlLoop& loop) {
+    for (const auto* job : loop.engine().jobs())
+      if (!is_terminal(job->state))
+        loop.request(JobCancelRequested{job->id, "shutdown"}, [](Result<void>) {});
+  });
+}
+
+std::int64_t Daemon::live_jobs() const {
+  return parts_->thread->call([](ControlLoop& loop) {
+    std::int64_t count = 0;
+    for (const auto* job : loop.engine().jobs()) count += !is_terminal(job->state);
+    return count;
+  });
+}
+
+}  // namespace gridfold

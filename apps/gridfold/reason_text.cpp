@@ -1,0 +1,203 @@
+#include "apps/gridfold/reason_text.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "base/time.h"
+#include "base/units.h"
+
+namespace gridfold {
+namespace {
+
+struct Sentence {
+  ReasonCode code;
+  std::string_view english;
+  std::string_view chinese;
+};
+
+// One sentence a code, with the parameters of model/reason.h. A parameter that
+// a reason does not carry is shown as "?".
+constexpr Sentence kSentences[] = {
+    {ReasonCode::kExceedsCluster,
+     "Needs {need} of {resource}, but all nodes together have only {capacity}.",
+     "需要 {resource} {need}，但所有节点合计只有 {capacity}。"},
+    {ReasonCode::kNoMatchingNode,
+     "No node could ever hold one task: it needs {need} of {constraint}, the largest node offers "
+     "{largest}.",
+     "没有任何节点能容纳一个任务：需要 {constraint} {need}，最大的节点只提供 {largest}。"},
+    {ReasonCode::kExceedsQuotaMax,
+     "Needs {need} of {resource}, more than the limit {limit} of queue {queue}.",
+     "需要 {resource} {need}，超过队列 {queue} 的上限 {limit}。"},
+    {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
+    {ReasonCode::kInsufficientFree,
+     "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
+     "需要 {resource} {need}；空闲 {free}，单个节点最多 {largest_block}。"},
+    {ReasonCode::kQuotaInUse,
+     "Queue {queue} uses {used} of its {limit} of {resource}; with the needed {need} it is {short} "
+     "short.",
+     "队列 {queue} 已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 {short}。"},
+    {ReasonCode::kFragmented,
+     "Each resource is free on some node, but no node has all of them free together.",
+     "每种资源都有节点空闲，但没有一个节点同时空出全部。"},
+    {ReasonCode::kGangIncomplete, "{have} of the gang's {need} tasks would fit now.",
+     "任务组需要 {need} 个任务，目前只能放下 {have} 个。"},
+    {ReasonCode::kBehindInQueue, "Behind {position} other jobs in the queue.",
+     "队列中前面还有 {position} 个作业。"},
+    {ReasonCode::kDependencyPending, "Waits for job {job} to end.", "等待作业 {job} 结束。"},
+    {ReasonCode::kHeld, "Held by {by} until it is released.", "被 {by} 暂停，等待释放。"},
+    {ReasonCode::kNodeDraining, "Node {node} is being drained.", "节点 {node} 正在排空。"},
+    {ReasonCode::kPreemptionPending, "Waits for {victims} jobs to give back their devices.",
+     "等待 {victims} 个作业归还设备。"},
+    {ReasonCode::kBackoffAfterFailure, "Failed; attempt {attempt} starts at {until_ns}.",
+     "运行失败；第 {attempt} 次尝试将于 {until_ns} 开始。"},
+    {ReasonCode::kReservedFor, "The free room is reserved for job {job}.",
+     "空闲资源已为作业 {job} 保留。"},
+    {ReasonCode::kNotYetConsidered, "Will be considered in the next cycle.",
+     "将在下一轮调度中考虑。"},
+    {ReasonCode::kPlaced, "Room was found for {tasks} tasks; they are being started.",
+     "已为 {tasks} 个任务找到资源，正在启动。"},
+    {ReasonCode::kStarted, "Runs.", "正在运行。"},
+    {ReasonCode::kCompleted, "Completed.", "已完成。"},
+    {ReasonCode::kTaskFailed, "Task {task} failed.", "任务 {task} 失败。"},
+    {ReasonCode::kLaunchFailed, "Task {task} could not be started: {message}.",
+     "任务 {task} 无法启动：{message}。"},
+    {ReasonCode::kNodeLost, "Node {node} was lost.", "节点 {node} 失联。"},
+    {ReasonCode::kOutOfMemory, "Task {task} ran out of memory.", "任务 {task} 内存不足。"},
+    {ReasonCode::kTimeLimit, "The time limit of {limit_ns} was reached.",
+     "已达到时间上限 {limit_ns}。"},
+    {ReasonCode::kCancelledBy, "Cancelled by {by}.", "被 {by} 取消。"},
+    {ReasonCode::kPreempted, "Preempted by job {by}.", "被作业 {by} 抢占。"},
+    {ReasonCode::kRequeued, "Put back into the queue by {by}.", "被 {by} 重新排队。"},
+    {ReasonCode::kDependencyNeverMet,
+     "Job {job} has ended in a way that never meets the condition \"{condition}\".",
+     "作业 {job} 的结束方式永远无法满足条件“{condition}”。"},
+    {ReasonCode::kLaunchFailures, "{count} launches failed within {window_ns}.",
+     "{window_ns} 内有 {count} 次启动失败。"},
+    {ReasonCode::kDrainedBy, "Drained by {by}.", "被 {by} 排空。"},
+    {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
+     "设备 {device} 无法清理，已隔离。"},
+};
+
+// NoMatchingNode when no single resource is to blame.
+constexpr Sentence kNoCombination = {
+    ReasonCode::kNoMatchingNode,
+    "No node could ever hold one task: each resource would do on some node, but no node has all "
+    "of them.",
+    "没有任何节点能容纳一个任务：每种资源都有节点满足，但没有一个节点同时满足全部。"};
+
+const Sentence* find_sentence(ReasonCode code) {
+  for (const auto& sentence : kSentences)
+    if (sentence.code == code) return &sentence;
+  return nullptr;
+}
+
+const Reason::Param* find_param(const std::vector<Reason::Param>& params, std::string_view name) {
+  for (const auto& param : params)
+    if (param.first == name) return &param;
+  return nullptr;
+}
+
+bool is_amount(std::string_view name) {
+  for (const std::string_view amount :
+       {"need", "capacity", "largest", "limit", "used", "free", "short", "largest_block"})
+    if (name == amount) return true;
+  return false;
+}
+
+// What an amount is in. Queues count devices in thousandths, nodes whole ones.
+enum class DeviceUnit : std::uint8_t { kWhole, kThousandths };
+
+std::string amount_text(std::string_view resource, std::int64_t value, DeviceUnit unit) {
+  if (resource == "cpu") return to_text(MilliCores(value));
+  if (resource.ends_with("memory")) return to_text(Bytes(value));
+  const bool shares = resource.ends_with("_share") || unit == DeviceUnit::kThousandths;
+  return shares ? to_text(MilliCores(value)) : std::to_string(value);
+}
+
+std::string value_text(const Reason::Param& param, std::string_view resource = {},
+                       DeviceUnit unit = DeviceUnit::kWhole) {
+  const auto& [name, value] = param;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  const auto number = std::get<std::int64_t>(value);
+  if (name == "until_ns") return to_rfc3339(Instant{number});
+  if (name.ends_with("_ns")) return to_text(Duration{number});
+  return is_amount(name) ? amount_text(resource, number, unit) : std::to_string(number);
+}
+
+std::string resource_of(const std::vector<Reason::Param>& params) {
+  for (const std::string_view name : {"resource", "constraint"})
+    if (const auto* param = find_param(params, name))
+      if (const auto* text = std::get_if<std::string>(&param->second)) return *text;
+  return {};
+}
+
+std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
+                 DeviceUnit unit) {
+  const auto resource = resource_of(params);
+  std::string out;
+  while (!sentence.empty()) {
+    const auto open = sentence.find('{');
+    out += sentence.substr(0, open);
+    if (open == std::string_view::npos) break;
+    const auto close = sentence.find('}', open);
+    const auto* param = find_param(params, sentence.substr(open + 1, close - open - 1));
+    out += param ? value_text(*param, resource, unit) : "?";
+    sentence.remove_prefix(close + 1);
+  }
+  return out;
+}
+
+// How the task ended, which only one of two parameters says.
+std::string failure_detail(const std::vector<Reason::Param>& params, Language language) {
+  const bool chinese = language == Language::kChinese;
+  if (const auto* signal = find_param(params, "signal"))
+    return (chinese ? "信号 " : "Signal ") + value_text(*signal) + (chinese ? "。" : ".");
+  if (const auto* code = find_param(params, "exit_code"))
+    return (chinese ? "退出码 " : "Exit code ") + value_text(*code) + (chinese ? "。" : ".");
+  return {};
+}
+
+std::string unknown_text(std::string_view code, const std::vector<Reason::Param>& params) {
+  std::string out(code);
+  char separator = ' ';
+  for (const auto& param : params) {
+    out.append(1, separator).append(param.first).append("=").append(value_text(param));
+    separator = ',';
+  }
+  return out;
+}
+
+}  // namespace
+
+Language choose_language(std::string_view wish) {
+  std::string chosen(wish);
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    if (!chosen.empty()) break;
+    if (const char* value = std::getenv(name)) chosen = value;
+  }
+  return chosen.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+}
+
+std::string_view reason_template(ReasonCode code, Language language) {
+  const auto* sentence = find_sentence(code);
+  if (!sentence) return {};
+  return language == Language::kChinese ? sentence->chinese : sentence->english;
+}
+
+std::string reason_text(std::string_view code, const std::vector<Reason::Param>& params,
+                        Language language) {
+  const auto known = parse_reason_code(code);
+  if (!known) return unknown_text(code, params);
+  const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
+    return std::string(language == Language::kChinese ? kNoCombination.chinese
+                                                      : kNoCombination.english);
+  auto text = fill(reason_template(*known, language), params,
+                   of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
+  if (*known != ReasonCode::kTaskFailed) return text;
+  const auto detail = failure_detail(params, language);
+  if (!detail.empty()) text += (language == Language::kChinese ? "" : " ") + detail;
+  return text;
+}
+
+}  // namespace gridfold

@@ -1,0 +1,140 @@
+// gridfold up (one user, no configuration file) and gridfold serve (a site's
+// daemon): the same daemon, in the foreground until SIGINT or SIGTERM.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+
+#include "apps/gridfold/cli.h"
+#include "apps/gridfold/daemon.h"
+
+namespace gridfold {
+namespace {
+
+struct DaemonFlags {
+  std::string config;
+  std::string listen, policy, node, devices, plugins;
+  bool stop_tasks = false;
+};
+
+// Flag or variable over file over default.
+void put_over(std::string& value, const std::string& flag) {
+  if (!flag.empty()) value = flag;
+}
+
+Result<DaemonConfig> configuration(const Cli& cli, const DaemonFlags& flags) {
+  DaemonConfig config;
+  config.state = default_state_directory();
+  if (!flags.config.empty())
+    if (auto read = read_config_file(flags.config, config); !read) return read.error();
+  put_over(config.state, cli.state);
+  put_over(config.listen, flags.listen);
+  put_over(config.policy, flags.policy);
+  put_over(config.node_name, flags.node);
+  put_over(config.devices, flags.devices);
+  put_over(config.plugins, flags.plugins);
+  return config;
+}
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void tell(const Cli& cli, const std::string& sentence) {
+  if (!cli.quiet) std::fprintf(stderr, "%s\n", sentence.c_str());
+}
+
+void tell_started(const Cli& cli, const Daemon& daemon, const DaemonConfig& config) {
+  tell(cli, "gridfold " GRIDFOLD_VERSION " is up");
+  tell(cli, "  node    " + daemon.node_summary());
+  tell(cli, "  state   " + config.state);
+  if (daemon.port() != 0)
+    tell(cli, "  listens http://127.0.0.1:" + std::to_string(daemon.port()) + " (token in " +
+                  token_path(config.state) + ")");
+  for (const auto& note : daemon.notes()) tell(cli, "  note    " + note);
+  if (const auto tasks = daemon.running_tasks(); tasks > 0)
+    tell(cli, "  found   " + std::to_string(tasks) + " tasks of before");
+  const bool elsewhere = config.state != default_state_directory();
+  tell(cli, "try: gridfold" + (elsewhere ? " --state " + config.state : std::string()) +
+                " run -- echo hello");
+}
+
+// Cancels all jobs and waits for their ends. A further signal ends the waiting.
+void stop_tasks(const Cli& cli, Daemon& daemon, const sigset_t& signals) {
+  daemon.cancel_all();
+  tell(cli, "cancelling all jobs; again to leave them running");
+  const timespec step{0, 50'000'000};
+  while (daemon.live_jobs() > 0)
+    if (sigtimedwait(&signals, nullptr, &step) > 0) return;
+}
+
+int run_daemon(const Cli& cli, const DaemonFlags& flags) {
+  const auto config = configuration(cli, flags);
+  if (!config) return report(config.error());
+  // Before any thread is made, so that all of them inherit it.
+  const auto signals = ending_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto daemon = Daemon::start(*config);
+  if (!daemon) return report(daemon.error());
+  tell_started(cli, **daemon, *config);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  if (flags.stop_tasks) stop_tasks(cli, **daemon, signals);
+  const auto tasks = (*daemon)->running_tasks();
+  daemon->reset();
+  tell(cli, tasks == 0 ? "ended; nothing is left running"
+                       : "ended; " + std::to_string(tasks) +
+                             " running tasks go on, and the next gridfold up on this state finds "
+                             "them again");
+  return kExitOk;
+}
+
+std::shared_ptr<DaemonFlags> add_flags(CLI::App& command) {
+  auto flags = std::make_shared<DaemonFlags>();
+  command.add_option("--listen", flags->listen, "also serve loopback TCP, with a token")
+      ->envname("GRIDFOLD_LISTEN")
+      ->type_name("HOST:PORT");
+  command.add_option("--policy", flags->policy, "how nodes are chosen: best_fit, fgd, …")
+      ->envname("GRIDFOLD_POLICY");
+  command.add_option("--node", flags->node, "name of this machine's node")
+      ->envname("GRIDFOLD_NODE");
+  command
+      .add_option("--devices", flags->devices,
+                  "emulated devices, such as gpu:H100-SXM5-80GB=8; marked so everywhere")
+      ->envname("GRIDFOLD_DEVICES");
+  command.add_option("--plugins", flags->plugins, "directory of device plug-ins")
+      ->envname("GRIDFOLD_PLUGINS")
+      ->type_name("DIR");
+  command.add_flag("--stop-tasks", flags->stop_tasks,
+                   "cancel all jobs at the end; otherwise running tasks go on");
+  return flags;
+}
+
+}  // namespace
+
+void add_daemon_commands(Cli& cli) {
+  auto* up = cli.root.add_subcommand("up", "run Gridfold on this machine, in the foreground");
+  up->fallthrough();
+  const auto up_flags = add_flags(*up);
+  up->callback(
+      [&cli, up_flags] { cli.chosen = [&cli, up_flags] { return run_daemon(cli, *up_flags); }; });
+
+  auto* serve = cli.root.add_subcommand("serve", "run the daemon of a site, by its configuration");
+  serve->fallthrough();
+  const auto serve_flags = add_flags(*serve);
+  serve->add_option("--config", serve_flags->config, "TOML file; see docs/formats.md")
+      ->envname("GRIDFOLD_CONFIG")
+      ->required()
+      ->type_name("FILE");
+  serve->callback([&cli, serve_flags] {
+    cli.chosen = [&cli, serve_flags] { return run_daemon(cli, *serve_flags); };
+  });
+}
+
+}  // namespace gridfold

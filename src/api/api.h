@@ -1,0 +1,43 @@
+// The /v1 API over a control loop: routes, one file a noun.
+//
+//   JobWaiters waiters;                       // told of every committed turn
+//   ApiContext context{loop, clock, server->later(), waiters, GRIDFOLD_VERSION};
+//   Router router = make_router(context);
+//   server->start([&](HttpRequest r, Respond a) { router.handle(std::move(r), std::move(a)); });
+//
+// Handlers run on the server's thread, never wait, and read the loop only on
+// its own thread. docs/openapi.json describes what they take and give.
+#pragma once
+
+#include <string>
+
+#include "api/job_waiters.h"
+#include "api/router.h"
+#include "control/loop_thread.h"
+
+namespace gridfold {
+
+// Outlives the router and every request.
+struct ApiContext {
+  LoopThread& loop;
+  const Clock& clock;
+  Later later;
+  JobWaiters& waiters;  // used on the loop's thread only
+  std::string version;
+};
+
+Router make_router(const ApiContext& api);
+
+// The documents that describe the API, as embedded at build time.
+std::string_view openapi_document();
+
+// Of make_router, one a file.
+void add_job_routes(Router& router, const ApiContext& api);
+void add_job_submit_route(Router& router, const ApiContext& api);
+void add_job_action_routes(Router& router, const ApiContext& api);
+void add_log_route(Router& router, const ApiContext& api);
+void add_node_routes(Router& router, const ApiContext& api);
+void add_queue_routes(Router& router, const ApiContext& api);
+void add_system_routes(Router& router, const ApiContext& api);
+
+}  // namespace gridfold

@@ -1,0 +1,307 @@
+#include "client/views.h"
+
+#include <nlohmann/json.hpp>
+
+namespace gridfold {
+namespace {
+
+// Keeps the order of the API's keys, so that printed documents look alike.
+using Json = nlohmann::ordered_json;
+
+template <class T>
+T get(const Json& object, const char* key, T fallback = {}) {
+  const auto it = object.find(key);
+  return it == object.end() || it->is_null() ? fallback : it->template get<T>();
+}
+
+Instant get_time(const Json& object, const char* key) {
+  const auto text = get<std::string>(object, key);
+  const auto time = parse_rfc3339(text);
+  return time ? *time : Instant::never();
+}
+
+const Json& list(const Json& object, const char* key) {
+  static const Json kNone = Json::array();
+  const auto it = object.find(key);
+  return it == object.end() ? kNone : *it;
+}
+
+ReasonView to_reason(const Json& json) {
+  ReasonView reason;
+  reason.code = get<std::string>(json, "code");
+  if (const auto params = json.find("params"); params != json.end())
+    for (const auto& [name, value] : params->items()) {
+      if (value.is_number_integer())
+        reason.params.emplace_back(name, value.get<std::int64_t>());
+      else
+        reason.params.emplace_back(name,
+                                   value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  return reason;
+}
+
+std::optional<ReasonView> get_reason(const Json& object) {
+  const auto it = object.find("reason");
+  if (it == object.end()) return std::nullopt;
+  return to_reason(*it);
+}
+
+TaskView to_task(const Json& json) {
+  TaskView task;
+  task.index = get<std::uint32_t>(json, "index");
+  task.role = get<std::string>(json, "role");
+  task.phase = get<std::string>(json, "phase");
+  task.node = get<std::string>(json, "node");
+  task.attempt = get<std::uint32_t>(json, "attempt");
+  for (const auto& device : list(json, "devices")) {
+    task.devices.push_back(get<std::int64_t>(device, "index"));
+    task.emulated |= get<bool>(device, "emulated");
+  }
+  if (const auto exit = json.find("exit"); exit != json.end()) {
+    task.has_exit = true;
+    task.exit_code = get<std::int32_t>(*exit, "code");
+    task.exit_signal = get<std::int32_t>(*exit, "signal");
+    task.out_of_memory = get<bool>(*exit, "out_of_memory");
+    task.lost = get<bool>(*exit, "lost");
+  }
+  return task;
+}
+
+DeviceCountView to_device_count(const Json& json) {
+  return {get<std::string>(json, "class"), get<std::string>(json, "model"),
+          get<bool>(json, "emulated"), get<std::int64_t>(json, "count")};
+}
+
+JobView to_job(const Json& json) {
+  JobView job;
+  job.id = json.at("id").get<std::string>();
+  job.state = json.at("state").get<std::string>();
+  job.name = get<std::string>(json, "name");
+  job.tenant = get<std::string>(json, "tenant");
+  job.queue = get<std::string>(json, "queue");
+  job.workload_class = get<std::string>(json, "class");
+  job.number = get<std::uint64_t>(json, "number");
+  job.priority = get<std::int32_t>(json, "priority");
+  job.reason = get_reason(json);
+  job.submitted_at = get_time(json, "submitted_at");
+  job.started_at = get_time(json, "started_at");
+  job.ended_at = get_time(json, "ended_at");
+  job.waited_seconds = get<double>(json, "waited_seconds");
+  job.evictions = get<std::int32_t>(json, "evictions");
+  job.runs = get<std::int32_t>(json, "runs");
+  job.tasks_total = get<std::int64_t>(json, "tasks_total");
+  job.tasks_running = get<std::int64_t>(json, "tasks_running");
+  job.nodes = get<std::vector<std::string>>(json, "nodes");
+  for (const auto& device : list(json, "devices")) job.devices.push_back(to_device_count(device));
+  for (const auto& task : list(json, "tasks")) job.tasks.push_back(to_task(task));
+  job.json = json.dump();
+  return job;
+}
+
+NodeDeviceView to_node_device(const Json& json) {
+  NodeDeviceView device;
+  device.index = get<std::int64_t>(json, "index");
+  device.device_class = get<std::string>(json, "class");
+  device.model = get<std::string>(json, "model");
+  device.emulated = get<bool>(json, "emulated");
+  device.quarantined = get<bool>(json, "quarantined");
+  device.free_share_thousandths = get<std::int64_t>(json, "free_share_thousandths");
+  return device;
+}
+
+NodeTaskView to_node_task(const Json& json) {
+  return {get<std::string>(json, "job"),   get<std::string>(json, "name"),
+          get<std::string>(json, "class"), get<std::string>(json, "phase"),
+          get<std::int64_t>(json, "task"), get<std::vector<std::int64_t>>(json, "devices")};
+}
+
+NodeView to_node(const Json& json) {
+  NodeView node;
+  node.name = json.at("name").get<std::string>();
+  node.up = get<bool>(json, "up");
+  node.drained = get<bool>(json, "drained");
+  node.reason = get_reason(json);
+  node.cpu_millicores = get<std::int64_t>(json, "cpu_millicores");
+  node.free_cpu_millicores = get<std::int64_t>(json, "free_cpu_millicores");
+  node.memory_bytes = get<std::int64_t>(json, "memory_bytes");
+  node.free_memory_bytes = get<std::int64_t>(json, "free_memory_bytes");
+  for (const auto& device : list(json, "devices")) node.devices.push_back(to_node_device(device));
+  for (const auto& task : list(json, "tasks")) node.tasks.push_back(to_node_task(task));
+  node.json = json.dump();
+  return node;
+}
+
+// A limit: its number as text, or "unlimited".
+std::string get_limit(const Json& json, const char* key) {
+  const auto it = json.find(key);
+  if (it == json.end()) return "unlimited";
+  return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+QueueView to_queue(const Json& json) {
+  QueueView queue;
+  queue.name = json.at("name").get<std::string>();
+  queue.priority = get<std::int32_t>(json, "priority");
+  queue.open = get<bool>(json, "open", true);
+  queue.running_jobs = get<std::int64_t>(json, "running_jobs");
+  queue.pending_jobs = get<std::int64_t>(json, "pending_jobs");
+  queue.limit_cpu_millicores = get_limit(json, "limit_cpu_millicores");
+  queue.limit_memory_bytes = get_limit(json, "limit_memory_bytes");
+  queue.used_cpu_millicores = get<std::int64_t>(json, "used_cpu_millicores");
+  queue.used_memory_bytes = get<std::int64_t>(json, "used_memory_bytes");
+  for (const auto& device : list(json, "devices"))
+    queue.devices.push_back({get<std::string>(device, "class"),
+                             get_limit(device, "limit_thousandths"),
+                             get<std::int64_t>(device, "used_thousandths")});
+  queue.json = json.dump();
+  return queue;
+}
+
+std::vector<std::pair<std::string, std::int64_t>> get_counts(const Json& json, const char* key) {
+  std::vector<std::pair<std::string, std::int64_t>> counts;
+  for (const auto& [name, value] : list(json, key).items())
+    counts.emplace_back(name, value.get<std::int64_t>());
+  return counts;
+}
+
+SummaryView to_summary(const Json& json) {
+  SummaryView summary;
+  const auto& nodes = json.at("nodes");
+  summary.nodes_total = get<std::int64_t>(nodes, "total");
+  summary.nodes_up = get<std::int64_t>(nodes, "up");
+  summary.nodes_drained = get<std::int64_t>(nodes, "drained");
+  summary.read_only = get<bool>(json, "read_only");
+  summary.cpu_millicores = get<std::int64_t>(json, "cpu_millicores");
+  summary.free_cpu_millicores = get<std::int64_t>(json, "free_cpu_millicores");
+  summary.memory_bytes = get<std::int64_t>(json, "memory_bytes");
+  summary.free_memory_bytes = get<std::int64_t>(json, "free_memory_bytes");
+  for (const auto& device : list(json, "devices"))
+    summary.devices.push_back({get<std::string>(device, "class"), get<std::string>(device, "model"),
+                               get<bool>(device, "emulated"), get<std::int64_t>(device, "total"),
+                               get<std::int64_t>(device, "unusable"),
+                               get<std::int64_t>(device, "allocated_thousandths")});
+  summary.jobs_by_state = get_counts(json, "jobs_by_state");
+  summary.jobs_by_class = get_counts(json, "jobs_by_class");
+  summary.json = json.dump();
+  return summary;
+}
+
+SubmittedView to_submitted(const Json& json) {
+  SubmittedView submitted;
+  for (const auto& job : json.at("jobs"))
+    submitted.jobs.push_back({job.at("id").get<std::string>(), get<std::string>(job, "name"),
+                              get<std::uint64_t>(job, "number"), job.dump()});
+  submitted.repeated = get<bool>(json, "repeated");
+  submitted.json = json.dump();
+  return submitted;
+}
+
+ExplainView to_explain(const Json& json) {
+  ExplainView explain;
+  explain.job = to_job(json.at("job"));
+  for (const auto& entry : json.at("reasons")) {
+    auto reason = to_reason(entry.at("reason"));
+    reason.never = get<bool>(entry, "never");
+    explain.reasons.push_back(std::move(reason));
+  }
+  explain.json = json.dump();
+  return explain;
+}
+
+// nlohmann's exceptions end here.
+template <class View, class Convert>
+Result<View> read(const std::string& text, Convert convert) {
+  try {
+    return convert(Json::parse(text));
+  } catch (const Json::exception& trouble) {
+    Error error = corrupt(std::string("the daemon's answer is not understood: ") + trouble.what());
+    error.hint = "compare the versions: gridfold version";
+    return error;
+  }
+}
+
+ErrorKind kind_of(int status) {
+  switch (status) {
+    case 401:
+    case 403: return ErrorKind::kUnauthorised;
+    case 404: return ErrorKind::kNotFound;
+    case 409: return ErrorKind::kConflict;
+    case 413:
+    case 431: return ErrorKind::kLimit;
+    case 408:
+    case 429:
+    case 503: return ErrorKind::kUnavailable;
+    case 422: return ErrorKind::kInfeasible;
+    default: return status >= 400 && status < 500 ? ErrorKind::kInvalid : ErrorKind::kInternal;
+  }
+}
+
+}  // namespace
+
+Result<JobView> read_job(const std::string& json) { return read<JobView>(json, to_job); }
+
+Result<JobPage> read_job_page(const std::string& json) {
+  return read<JobPage>(json, [](const Json& document) {
+    JobPage page;
+    for (const auto& job : document.at("jobs")) page.jobs.push_back(to_job(job));
+    page.next_page_token = get<std::string>(document, "next_page_token");
+    return page;
+  });
+}
+
+Result<SubmittedView> read_submitted(const std::string& json) {
+  return read<SubmittedView>(json, to_submitted);
+}
+
+Result<ExplainView> read_explain(const std::string& json) {
+  return read<ExplainView>(json, to_explain);
+}
+
+Result<NodeView> read_node(const std::string& json) { return read<NodeView>(json, to_node); }
+
+Result<NodeList> read_nodes(const std::string& json) {
+  return read<NodeList>(json, [](const Json& document) {
+    NodeList nodes;
+    for (const auto& node : document.at("nodes")) nodes.nodes.push_back(to_node(node));
+    return nodes;
+  });
+}
+
+Result<QueueList> read_queues(const std::string& json) {
+  return read<QueueList>(json, [](const Json& document) {
+    QueueList queues;
+    for (const auto& queue : document.at("queues")) queues.queues.push_back(to_queue(queue));
+    return queues;
+  });
+}
+
+Result<SummaryView> read_summary(const std::string& json) {
+  return read<SummaryView>(json, to_summary);
+}
+
+Result<std::string> read_version(const std::string& json) {
+  return read<std::string>(
+      json, [](const Json& document) { return document.at("version").get<std::string>(); });
+}
+
+Error read_problem(int status, const std::string& body) {
+  Error error{kind_of(status), "the daemon answered with status " + std::to_string(status)};
+  const auto document = Json::parse(body, nullptr, false);
+  if (!document.is_object()) return error;
+  try {
+    error.message = get<std::string>(document, "detail", error.message);
+    error.field = get<std::string>(document, "field");
+    error.hint = get<std::string>(document, "hint");
+    error.position = {get<int>(document, "line"), get<int>(document, "column")};
+    const auto code = get<std::string>(document, "code");
+    const auto request_id = get<std::string>(document, "request_id");
+    if (!code.empty()) error.message += " [" + code;
+    if (!code.empty() && !request_id.empty()) error.message += ", request " + request_id;
+    if (!code.empty()) error.message += "]";
+  } catch (const Json::exception&) {
+    return error;  // as far as it was understood
+  }
+  return error;
+}
+
+}  // namespace gridfold

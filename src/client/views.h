@@ -1,0 +1,164 @@
+// The API's answers as a client sees them. `json` is the document they were
+// read from, whole; unknown fields in it are ignored.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/reason.h"
+
+namespace gridfold {
+
+// Devices of one kind that a job holds.
+struct DeviceCountView {
+  std::string device_class, model;
+  bool emulated = false;
+  std::int64_t count = 0;
+};
+
+struct TaskView {
+  std::uint32_t index = 0;
+  std::string role, phase, node;
+  std::uint32_t attempt = 0;
+  std::vector<std::int64_t> devices;  // indices on the node
+  bool emulated = false;              // any of them
+  bool has_exit = false;
+  std::int32_t exit_code = 0;
+  std::int32_t exit_signal = 0;
+  bool out_of_memory = false;
+  bool lost = false;
+};
+
+// A reason whose code this program may not know.
+struct ReasonView {
+  std::string code;
+  std::vector<Reason::Param> params;
+  bool never = false;
+};
+
+struct JobView {
+  std::string id, name, tenant, queue, workload_class, state;
+  std::uint64_t number = 0;
+  std::int32_t priority = 0;
+  std::optional<ReasonView> reason;
+  Instant submitted_at = Instant::never();
+  Instant started_at = Instant::never();
+  Instant ended_at = Instant::never();
+  double waited_seconds = 0;
+  std::int32_t evictions = 0;
+  std::int32_t runs = 0;
+  std::int64_t tasks_total = 0;
+  std::int64_t tasks_running = 0;
+  std::vector<std::string> nodes;
+  std::vector<DeviceCountView> devices;
+  std::vector<TaskView> tasks;  // of one job, not of lists
+  std::string json;
+
+  bool has_ended() const {
+    return state == "succeeded" || state == "failed" || state == "cancelled";
+  }
+};
+
+struct JobPage {
+  std::vector<JobView> jobs;
+  std::string next_page_token;  // empty: the last page
+};
+
+struct SubmittedJobView {
+  std::string id, name;
+  std::uint64_t number = 0;
+  std::string json;
+};
+struct SubmittedView {
+  std::vector<SubmittedJobView> jobs;
+  bool repeated = false;  // the key was known: these were submitted before
+  std::string json;
+};
+
+struct ExplainView {
+  JobView job;
+  std::vector<ReasonView> reasons;
+  std::string json;
+};
+
+struct NodeDeviceView {
+  std::int64_t index = 0;
+  std::string device_class, model;
+  bool emulated = false;
+  bool quarantined = false;
+  std::int64_t free_share_thousandths = 0;
+};
+struct NodeTaskView {
+  std::string job, name, workload_class, phase;
+  std::int64_t task = 0;
+  std::vector<std::int64_t> devices;
+};
+struct NodeView {
+  std::string name;
+  bool up = false;
+  bool drained = false;
+  std::optional<ReasonView> reason;
+  std::int64_t cpu_millicores = 0, free_cpu_millicores = 0;
+  std::int64_t memory_bytes = 0, free_memory_bytes = 0;
+  std::vector<NodeDeviceView> devices;
+  std::vector<NodeTaskView> tasks;
+  std::string json;
+};
+struct NodeList {
+  std::vector<NodeView> nodes;
+};
+
+struct QueueDeviceView {
+  std::string device_class;
+  std::string limit;  // thousandths, or "unlimited"
+  std::int64_t used_thousandths = 0;
+};
+struct QueueView {
+  std::string name;
+  std::int32_t priority = 0;
+  bool open = true;
+  std::int64_t running_jobs = 0, pending_jobs = 0;
+  std::string limit_cpu_millicores, limit_memory_bytes;  // or "unlimited"
+  std::int64_t used_cpu_millicores = 0, used_memory_bytes = 0;
+  std::vector<QueueDeviceView> devices;
+  std::string json;
+};
+struct QueueList {
+  std::vector<QueueView> queues;
+};
+
+struct DeviceSumView {
+  std::string device_class, model;
+  bool emulated = false;
+  std::int64_t total = 0, unusable = 0, allocated_thousandths = 0;
+};
+struct SummaryView {
+  bool read_only = false;
+  std::int64_t nodes_total = 0, nodes_up = 0, nodes_drained = 0;
+  std::int64_t cpu_millicores = 0, free_cpu_millicores = 0;
+  std::int64_t memory_bytes = 0, free_memory_bytes = 0;
+  std::vector<DeviceSumView> devices;
+  std::vector<std::pair<std::string, std::int64_t>> jobs_by_state, jobs_by_class;
+  std::string json;
+};
+
+// Readers of the documents; kCorrupt when one is not what the API describes.
+Result<JobView> read_job(const std::string& json);
+Result<JobPage> read_job_page(const std::string& json);
+Result<SubmittedView> read_submitted(const std::string& json);
+Result<ExplainView> read_explain(const std::string& json);
+Result<NodeView> read_node(const std::string& json);
+Result<NodeList> read_nodes(const std::string& json);
+Result<QueueList> read_queues(const std::string& json);
+Result<SummaryView> read_summary(const std::string& json);
+Result<std::string> read_version(const std::string& json);
+// The Error that a problem document stands for; `status` decides when the
+// body is none.
+Error read_problem(int status, const std::string& body);
+
+}  // namespace gridfold

@@ -1,0 +1,56 @@
+#include "policies/registry.h"
+
+#include <gtest/gtest.h>
+
+namespace gridfold {
+namespace {
+
+TEST(RegistryTest, MakesEveryPolicyByItsName) {
+  for (const std::string_view name : policy_names()) {
+    const auto policy = make_policy(name, {});
+    ASSERT_TRUE(policy) << name;
+    EXPECT_EQ((*policy)->name(), name);
+  }
+  EXPECT_EQ(policy_names().size(), 6u);
+}
+
+TEST(RegistryTest, UnknownPolicyNamesTheNearest) {
+  const auto policy = make_policy("bestfit", {});
+  ASSERT_FALSE(policy);
+  EXPECT_EQ(policy.error().kind, ErrorKind::kInvalid);
+  EXPECT_NE(policy.error().hint.find("did you mean 'best_fit'"), std::string::npos);
+}
+
+TEST(RegistryTest, UnknownSettingNamesTheNearest) {
+  const auto policy = make_policy("fgd", {.settings = {{"fgd.roundin", "exact"}}});
+  ASSERT_FALSE(policy);
+  EXPECT_EQ(policy.error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(policy.error().field, "fgd.roundin");
+  EXPECT_NE(policy.error().hint.find("did you mean 'fgd.rounding'"), std::string::npos);
+}
+
+TEST(RegistryTest, SettingOfAnotherPolicyIsRefused) {
+  const auto policy = make_policy("gpu_packing", {.settings = {{"fgd.rounding", "exact"}}});
+  ASSERT_FALSE(policy);
+  EXPECT_EQ(policy.error().field, "fgd.rounding");
+}
+
+TEST(RegistryTest, WrongValuesSayWhatIsAllowed) {
+  const auto rounding = make_policy("fgd", {.settings = {{"fgd.rounding", "nearest"}}});
+  ASSERT_FALSE(rounding);
+  EXPECT_EQ(rounding.error().hint, "give one of: published, exact");
+  for (const char* text : {"", "0", "101", "9x", "-5", "99999999999999999999"}) {
+    const auto policy = make_policy("fgd", {.settings = {{"fgd.coverage_percent", text}}});
+    ASSERT_FALSE(policy) << text;
+    EXPECT_EQ(policy.error().hint, "give a number from 1 to 100");
+  }
+}
+
+TEST(RegistryTest, SettingsReachThePolicy) {
+  EXPECT_TRUE(make_policy("best_fit", {.settings = {{"best_fit.rounding", "exact"},
+                                                    {"best_fit.largest_cores", "256"}}}));
+  EXPECT_TRUE(make_policy("random", {.settings = {{"random.seed", "3"}}}));
+}
+
+}  // namespace
+}  // namespace gridfold

@@ -1,0 +1,47 @@
+// Small nodes and requests for the tests of policies.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/cluster.h"
+
+namespace gridfold {
+
+// A device with so much free: 1000 idle, 0 held whole, else held by slices.
+inline DeviceRoom device_with(std::int32_t share, std::uint16_t model = 0) {
+  DeviceRoom device;
+  device.model = model;
+  device.free_share = share;
+  device.holders = share == 1000 ? 0 : 1;
+  return device;
+}
+
+struct TestNode {
+  std::int64_t cpu = 0;
+  std::vector<DeviceRoom> devices;
+  NodeRoom room() const { return {cpu, std::int64_t{1} << 40, devices}; }
+};
+
+inline TestNode node_with(std::int64_t cpu, std::initializer_list<std::int32_t> shares) {
+  TestNode node{cpu, {}};
+  for (const std::int32_t share : shares) node.devices.push_back(device_with(share));
+  return node;
+}
+
+// `count` devices of `share` thousandths each; count 0 asks for CPU only.
+inline Request request_for(std::int64_t cpu, std::int32_t count = 0, std::int32_t share = 1000,
+                           std::uint32_t id = 0) {
+  Request request;
+  request.id = id;
+  request.cpu = cpu;
+  if (count > 0) {
+    DeviceNeed need;
+    need.count = count;
+    need.share = share;
+    request.devices.push_back(need);
+  }
+  return request;
+}
+
+}  // namespace gridfold

@@ -255,6 +255,16 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                            std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
     name_absent_nodes();
   }
+  // It was tried and found no room: each role would fit by itself, together
+  // they do not.
+  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForRoom;
+  if (reasons.empty() && tried && roles.size() > 1) {
+    std::int64_t tasks = 0;
+    for (const Role& role : roles) tasks += role.min;
+    reasons.emplace_back(ReasonCode::kFragmented,
+                         std::vector<Reason::Param>{
+                             {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
+  }
   return reasons;
 }
 

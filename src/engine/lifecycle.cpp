@@ -123,7 +123,7 @@ void Engine::State::apply(const Event& event) {
             if (job->record.stopping != StopCause::kNone) return;
             const Retry& retry = job->record.spec->retry;
             if (e.status.ok()) {
-              cluster.set_staying(task.allocation.node, e.task, Cluster::Staying::kLeaves);
+              let_go(*job, e.task.index);
             } else if (e.status.lost) {
               begin_stop(*job, StopCause::kNodeLost,
                          Reason(ReasonCode::kNodeLost,
@@ -367,6 +367,14 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
   quota_freed = true;
 }
 
+// The holding will go. Where room is promised, that alone may leave more for
+// others: what was promised from the free part can now come from this one.
+void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
+  const NodeId node = job.record.tasks[index].allocation.node;
+  cluster.set_staying(node, {job.record.id, index}, Cluster::Staying::kLeaves);
+  if (!cluster.claims(node).empty()) freed.push_back(node);
+}
+
 void Engine::State::set_claim(EngineJob& job, std::uint32_t index, const Allocation& claim) {
   const Request& request = request_of(job, index);
   job.record.tasks[index].claim = claim;
@@ -436,8 +444,7 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
       task.phase = TaskPhase::kIdle;
     }
     task.not_before = Instant::never();
-    if (holds_allocation(task.phase))
-      cluster.set_staying(task.allocation.node, {record.id, i}, Cluster::Staying::kLeaves);
+    if (holds_allocation(task.phase)) let_go(job, i);
   }
   set_timer(job);
   settle(job);

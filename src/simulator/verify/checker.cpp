@@ -76,8 +76,8 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
                      job_text(*same->second.rbegin()));
   }
   for (const int node : mirror_.changed_nodes()) {
-    if (const auto what = exceeds(world_.nodes[static_cast<std::size_t>(node)],
-                                  mirror_.node_use(node)))
+    if (const auto what =
+            exceeds(world_.nodes[static_cast<std::size_t>(node)], mirror_.node_use(node)))
       fail("I3", "in the store, " + *what);
   }
   check_quota();
@@ -121,8 +121,9 @@ void Checker::check_gang(const MirrorJob& job) {
       claims += job.tasks[task].claim.node >= 0;
     }
     if ((job.state == State::kStarting || job.state == State::kRunning) && taking_part < role.min)
-      fail("I4", job_text(job.id) + " runs with " + std::to_string(taking_part) + " tasks of role " +
-                     role.name + ", and its minimum is " + std::to_string(role.min));
+      fail("I4", job_text(job.id) + " runs with " + std::to_string(taking_part) +
+                     " tasks of role " + role.name + ", and its minimum is " +
+                     std::to_string(role.min));
     if (job.claims() && claims < role.min)
       fail("I4", job_text(job.id) + " has room promised for a part of its gang only");
   }
@@ -264,8 +265,12 @@ void Checker::check_reasons(const Engine& engine) {
   for (const std::uint64_t id : mirror_.live()) {
     const MirrorJob& job = *mirror_.job(id);
     if (job.state != State::kPending) continue;
-    if (const auto wrong = recount.check(job, engine.explain(JobId(id))))
-      return fail(wrong->invariant, job_text(id) + " (" + job.spec->name + "): " + wrong->text);
+    const std::vector<Reason> reasons = engine.explain(JobId(id));
+    const auto wrong = recount.check(job, reasons);
+    if (!wrong) continue;
+    std::string text = job_text(id) + " (" + job.spec->name + "): " + wrong->text + "; it shows";
+    for (const Reason& reason : reasons) text += " " + to_json(reason);
+    return fail(wrong->invariant, text);
   }
 }
 

@@ -18,8 +18,8 @@ T word(const std::array<std::string_view, N>& words, const std::string& text) {
 }
 constexpr std::array<std::string_view, 7> kPhases = {"idle",     "held",    "running", "stopping",
                                                      "cleaning", "backoff", "done"};
-constexpr std::array<std::string_view, 7> kStates = {"pending",   "starting", "running",  "stopping",
-                                                     "succeeded", "failed",   "cancelled"};
+constexpr std::array<std::string_view, 7> kStates = {
+    "pending", "starting", "running", "stopping", "succeeded", "failed", "cancelled"};
 
 std::uint64_t number_of(std::string_view key) {
   const std::string_view digits = key.substr(key.rfind('/') + 1);

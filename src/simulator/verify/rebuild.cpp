@@ -65,8 +65,7 @@ std::optional<std::string> compare(const Engine& live, const Engine& rebuilt) {
 
 }  // namespace
 
-std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
-                                               const World& world,
+std::optional<std::string> differs_from_stored(const Engine& live, Store& store, const World& world,
                                                const std::vector<QueueSpec>& queues,
                                                const MakeStore& make_store) {
   const auto snapshot = store.load("live/");

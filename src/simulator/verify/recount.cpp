@@ -32,12 +32,14 @@ Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::ui
     Device device;
     device.spec = &spec.devices[i];
     device.usable = (dirty >> i & 1) == 0;
-    if (spec.devices[i].memory.is_known()) device.free_memory = spec.devices[i].memory.value().value;
+    if (spec.devices[i].memory.is_known())
+      device.free_memory = spec.devices[i].memory.value().value;
     if (i < use.devices.size()) {
       device.free_share -= use.devices[i].share;
       device.holders = use.devices[i].holders;
       if (device.free_memory >= 0)
-        device.free_memory = use.devices[i].whole > 0 ? 0 : device.free_memory - use.devices[i].memory;
+        device.free_memory =
+            use.devices[i].whole > 0 ? 0 : device.free_memory - use.devices[i].memory;
     }
     room.devices.push_back(device);
   }
@@ -184,8 +186,8 @@ std::optional<Recount::Quota> Recount::quota(const MirrorJob& job, bool counting
       const auto limit = queue->devices.find(device);
       if (limit == queue->devices.end()) continue;
       const auto used = use.devices.find(device);
-      if (auto found = over(device, asked, used == use.devices.end() ? 0 : used->second,
-                            limit->second))
+      if (auto found =
+              over(device, asked, used == use.devices.end() ? 0 : used->second, limit->second))
         return found;
     }
   }
@@ -203,9 +205,8 @@ std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& r
 
 bool Recount::never(const MirrorJob& job) const {
   if (configured(job.spec->queue) == nullptr || quota(job, false)) return true;
-  return std::any_of(job.spec->roles.begin(), job.spec->roles.end(), [&](const Role& role) {
-    return total(empty_, role.each, false) < role.min;
-  });
+  return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
+                     [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
 }
 
 bool Recount::comes_before(const MirrorJob& a, const MirrorJob& b) const {
@@ -216,7 +217,8 @@ bool Recount::comes_before(const MirrorJob& a, const MirrorJob& b) const {
 }
 
 std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& reason) const {
-  const auto counted = [&](std::string_view param, std::int64_t mine) -> std::optional<std::string> {
+  const auto counted = [&](std::string_view param,
+                           std::int64_t mine) -> std::optional<std::string> {
     const std::int64_t said = reason.number(param);
     if (said == mine) return std::nullopt;
     return std::string(to_string(reason.code)) + " says " + std::string(param) + "=" +
@@ -245,8 +247,8 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       const QueueUse& use = mirror_.queue_use(queue->name);
       const std::string resource(reason.text("resource"));
       const auto device = use.devices.find(resource);
-      return counted("used", resource == "cpu"      ? use.cpu
-                             : resource == "memory" ? use.memory
+      return counted("used", resource == "cpu"             ? use.cpu
+                             : resource == "memory"        ? use.memory
                              : device == use.devices.end() ? 0
                                                            : device->second);
     }
@@ -281,7 +283,8 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
     case ReasonCode::kFragmented:
       if (one_role && total(now_, role.each, true) >= role.min) return "it fits somewhere";
       return std::nullopt;
-    case ReasonCode::kReservedFor: return any_claim_ ? std::nullopt : std::optional("nothing is reserved");
+    case ReasonCode::kReservedFor:
+      return any_claim_ ? std::nullopt : std::optional("nothing is reserved");
     case ReasonCode::kPreemptionPending:
       return job.claims() ? std::nullopt : std::optional("no room is promised to it");
     case ReasonCode::kBehindInQueue: {
@@ -323,10 +326,9 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
     if (auto wrong = missing(ReasonCode::kQuotaInUse, "a quota is in its way")) return wrong;
   }
   if (job.held || !job.waits_for.empty() || closed || over) return std::nullopt;
-  const bool fits = std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
-                                [&](const Role& role) {
-                                  return total(now_, role.each, true) >= role.min;
-                                });
+  const bool fits =
+      std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
+                  [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
   // Roles that fit one by one need not fit together.
   if (fits && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};

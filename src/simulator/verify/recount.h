@@ -47,7 +47,8 @@ class Recount {
   static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
   static std::int64_t units(const Device& device, const DeviceRequest& group);
   static std::int64_t slots(const Room& room, const TaskRequest& request);
-  static std::int64_t axis(const Room& room, const TaskRequest& request, const std::string& resource);
+  static std::int64_t axis(const Room& room, const TaskRequest& request,
+                           const std::string& resource);
 
   struct Quota {
     std::string queue, resource;

@@ -134,11 +134,12 @@ class Run {
     Daemon daemon;
     daemon.number = number;
     daemon.store = std::make_unique<DaemonStore>(disk_, number);
-    daemon.backend = std::make_unique<DaemonBackend>(*cluster_, DaemonBackend::Observer{
-        [this, number](std::string_view order) { checker_.ordered(number, order); },
-        [this](TaskId task, std::uint32_t attempt) {
-          checker_.forgotten(task, attempt, *cluster_);
-        }});
+    daemon.backend = std::make_unique<DaemonBackend>(
+        *cluster_, DaemonBackend::Observer{
+                       [this, number](std::string_view order) { checker_.ordered(number, order); },
+                       [this](TaskId task, std::uint32_t attempt) {
+                         checker_.forgotten(task, attempt, *cluster_);
+                       }});
     EngineOptions engine;
     engine.seed = request_.seed;
     engine.tie_break = world_.tie_break;
@@ -242,7 +243,7 @@ class Run {
     SubmitRequest call;
     call.idempotency_key = batch.key;
     call.body_digest = "body-" + std::to_string(index);
-    call.held = batch.held;
+    call.held = batch.held && clock_.now() < world_.quiet;
     for (const PlannedJob& job : batch.jobs) call.jobs.push_back(job.spec);
     const int daemon = daemon_->number;
     // A daemon that dies never answers; then the client asks again.
@@ -327,8 +328,7 @@ class Run {
       case kUndrain: return drain(action.index, false);
       case kCrash: return die(action.duration, action.queues);
       case kCrashAtCommit:
-        if (daemon_)
-          disk_.crash_at_commit(static_cast<CommitCrash>(action.index), daemon_->number);
+        if (daemon_) disk_.crash_at_commit(static_cast<CommitCrash>(action.index), daemon_->number);
         return;
       case kCrashInOrders:
         if (daemon_) daemon_->backend->crash_after(action.count);
@@ -390,8 +390,7 @@ class Run {
 
   // All that still lives waits for what will never be.
   bool settled() const {
-    if (std::find(answered_.begin(), answered_.end(), false) != answered_.end() &&
-        !later_.empty())
+    if (std::find(answered_.begin(), answered_.end(), false) != answered_.end() && !later_.empty())
       return false;
     const Mirror& mirror = checker_.mirror();
     for (const std::uint64_t id : mirror.live()) {
@@ -413,8 +412,8 @@ class Run {
     for (const std::uint64_t id : mirror.live()) {
       const MirrorJob& job = *mirror.job(id);
       const auto reason = daemon_->loop->engine().main_reason(JobId(id));
-      return "job " + std::to_string(id) + " (" + job.spec->name + ") does not end: " +
-             std::string(to_string(static_cast<JobState>(job.state))) +
+      return "job " + std::to_string(id) + " (" + job.spec->name +
+             ") does not end: " + std::string(to_string(static_cast<JobState>(job.state))) +
              (reason ? ", " + to_json(*reason) : "");
     }
     return "a call is never answered";
@@ -428,8 +427,8 @@ class Run {
     for (const Decision& decision : decisions.list) append_canonical(decision, log_);
     if (request_.trace == Trace::kOn) {
       for (const Decision& decision : decisions.list)
-        note(decision_text(decision, daemon_ ? daemon_->loop->engine().nodes()
-                                             : std::span<const NodeRecord>{}));
+        note(decision_text(
+            decision, daemon_ ? daemon_->loop->engine().nodes() : std::span<const NodeRecord>{}));
     }
   }
 

@@ -123,8 +123,8 @@ Role draw_role(RandomStream& random) {
   if (random.chance(3, 4)) role.each.devices.push_back(draw_devices(random));
   if (random.chance(1, 3)) {
     role.count = static_cast<std::int32_t>(random.between(2, 6));
-    role.min = random.chance(1, 2) ? role.count
-                                   : static_cast<std::int32_t>(random.between(1, role.count));
+    role.min =
+        random.chance(1, 2) ? role.count : static_cast<std::int32_t>(random.between(1, role.count));
   }
   if (random.chance(1, 30)) role.each.cpu = MilliCores(1'000'000);  // on no node, ever
   return role;
@@ -209,19 +209,19 @@ void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
   RandomStream random(seed, "world.actions");
   using enum ActionKind;
   static constexpr std::array<ActionKind, 27> kOften = {
-      kCancel,        kCancel,        kHold,          kRelease,     kRelease,     kRequeue,
-      kRequeue,       kRequeue,       kCancelStorm,   kDrain,       kUndrain,     kUndrain,
-      kCrash,         kCrash,         kCrashAtCommit, kCrashAtCommit, kCrashAtCommit,
-      kCrashInOrders, kCrashInOrders, kStoreFull,     kStoreBroken, kNodeOff,     kNodeOff,
-      kNodeReboot,    kNodeCut,       kNodeCut,       kTakeOver};
+      kCancel,        kCancel,    kHold,          kRelease,       kRelease,       kRequeue,
+      kRequeue,       kRequeue,   kCancelStorm,   kDrain,         kUndrain,       kUndrain,
+      kCrash,         kCrash,     kCrashAtCommit, kCrashAtCommit, kCrashAtCommit, kCrashInOrders,
+      kCrashInOrders, kStoreFull, kStoreBroken,   kNodeOff,       kNodeOff,       kNodeReboot,
+      kNodeCut,       kNodeCut,   kTakeOver};
   const std::int64_t count = random.between(15, 60);
   for (std::int64_t i = 0; i < count; ++i) {
     Action action;
     action.at = Instant{} + Duration{random.between(0, world.quiet.ns - 1)};
     action.kind = pick(random, kOften);
     action.duration = seconds_between(random, 0, random.chance(1, 3) ? 120 : 15);
-    action.queues = static_cast<std::uint32_t>(
-        random.chance(1, 3) ? random.below(world.queues.size()) : 0);
+    action.queues =
+        static_cast<std::uint32_t>(random.chance(1, 3) ? random.below(world.queues.size()) : 0);
     action.count = static_cast<std::uint32_t>(random.between(1, 4));
     switch (action.kind) {
       case kDrain:
@@ -276,9 +276,10 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
 
 std::string_view to_string(ActionKind kind) {
   static constexpr std::array<std::string_view, kActionKinds> kWords = {
-      "submit",       "submit_again", "cancel",      "hold",      "release",         "requeue",
-      "cancel_storm", "drain",        "undrain",     "crash",     "crash_at_commit", "crash_in_orders",
-      "store_full",   "store_broken", "node_off",    "node_reboot", "node_cut",      "take_over"};
+      "submit",          "submit_again",    "cancel",     "hold",         "release",
+      "requeue",         "cancel_storm",    "drain",      "undrain",      "crash",
+      "crash_at_commit", "crash_in_orders", "store_full", "store_broken", "node_off",
+      "node_reboot",     "node_cut",        "take_over"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
@@ -288,8 +289,8 @@ World draw_world(std::uint64_t seed) {
   static constexpr std::array<std::string_view, 4> kPolicies = {"best_fit", "fgd", "dot_product",
                                                                 "random"};
   world.policy = std::string(pick(random, kPolicies));
-  world.tie_break = pick(
-      random, std::array{TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder});
+  world.tie_break =
+      pick(random, std::array{TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder});
   world.quiet = Instant{} + Duration::minutes(random.between(5, 30));
   world.reconcile_interval = Duration::seconds(random.between(5, 60));
   world.cluster.start_latency = Duration::milliseconds(random.between(0, 3000));

@@ -80,7 +80,7 @@ class Run {
   }
 
  private:
-  bool over() const { return checker_.violation() || events_ >= request_.until; }
+  bool over() const { return checker_.violation() || events_ > request_.until; }
 
   std::vector<Action> wanted_actions() const {
     if (!request_.only) return world_.actions;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/json_writer.h"
+#include "base/planted.h"
 #include "control/reconcile.h"
 #include "control/records.h"
 #include "control/uuid.h"
@@ -201,6 +202,7 @@ Result<void> ControlLoop::State::load() {
       const std::size_t slash = rest.find('/');
       auto read = decode_key(entry.key, entry.value);
       if (!read) return read.error();
+      if (GRIDFOLD_PLANTED_BUG(forget_key_on_restart)) continue;
       keys[{std::string(rest.substr(0, slash)), std::string(rest.substr(slash + 1))}] =
           std::move(*read);
     }
@@ -228,6 +230,12 @@ Result<void> ControlLoop::State::load() {
     if (spec == specs.end())
       return corrupt("record " + entry->key + " has no " + records::spec_key(id) + " beside it");
     record->spec = spec->second;
+    if (GRIDFOLD_PLANTED_BUG(crash_after_queue_deletion)) {
+      const bool there =
+          std::any_of(options.queues.begin(), options.queues.end(),
+                      [&](const QueueSpec& q) { return q.name == record->spec->queue; });
+      if (!there) return corrupt("record " + entry->key + " names a queue that is gone");
+    }
     if (record->tasks.size() != static_cast<std::size_t>(record->spec->task_count()))
       return corrupt("record " + entry->key + ": its tasks and its spec differ in number");
     index(*record);
@@ -381,6 +389,10 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
     s.new_keys.emplace_back(request.tenant, request.idempotency_key);
     s.keys[key] = std::move(entry);
   }
+  if (GRIDFOLD_PLANTED_BUG(ack_before_commit)) {
+    done(answer);
+    done = [](Result<SubmitAnswer>) {};
+  }
   s.submissions.push_back({std::move(answer), std::move(done)});
 }
 
@@ -405,7 +417,8 @@ Instant ControlLoop::turn() {
   Transaction transaction = s.transaction_for(decisions);
   if (!transaction.put.empty() || !transaction.erase.empty()) {
     s.expire_keys(now, transaction);
-    transaction.compare.push_back({"live/meta", s.meta_revision});
+    if (!GRIDFOLD_PLANTED_BUG(stale_leader_writes))
+      transaction.compare.push_back({"live/meta", s.meta_revision});
     const bool writes_meta = s.meta_changed;
     if (writes_meta) transaction.put.emplace_back("live/meta", records::encode(s.meta));
     const auto revision = s.store.commit(transaction);
@@ -526,6 +539,7 @@ void ControlLoop::State::refuse_waiting() {
 // replaced is fenced off by the answer: it would take the work of its
 // successor for strangers' and kill it.
 bool ControlLoop::State::owns_store() {
+  if (GRIDFOLD_PLANTED_BUG(stale_leader_orders)) return true;
   Transaction ours;
   ours.compare.push_back({"live/meta", meta_revision});
   const auto owned = store.commit(ours);

@@ -2,6 +2,7 @@
 // moment. Counted from the books, not remembered, so it is always current.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -142,7 +143,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
 
   std::vector<QueueTree::Ask> asks;
   for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
-  if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
+  if (GRIDFOLD_PLANTED_BUG(reason_hides_quota)) {
+    reasons.emplace_back(ReasonCode::kInsufficientFree);
+  } else if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
     reasons.push_back(std::move(*never));
   } else if (auto used = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kFree)) {
     reasons.push_back(std::move(*used));

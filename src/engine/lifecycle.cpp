@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -56,7 +57,9 @@ void Engine::State::apply(const Event& event) {
     EngineJob* job = find(id.job);
     if (job == nullptr || id.index >= job->record.tasks.size()) return nullptr;
     const TaskRecord& task = job->record.tasks[id.index];
-    if (task.attempt != attempt) return nullptr;
+    const bool other = GRIDFOLD_PLANTED_BUG(older_epoch_accepted) ? task.attempt < attempt
+                                                                  : task.attempt != attempt;
+    if (other) return nullptr;
     return std::find(phases.begin(), phases.end(), task.phase) == phases.end() ? nullptr : job;
   };
 
@@ -89,7 +92,8 @@ void Engine::State::apply(const Event& event) {
                 record.reason = Reason(ReasonCode::kNodeLost, {{"node", e.node}});
               cluster.set_status(record);
             }
-            if (e.fencing == Fencing::kUnfenced) return;
+            if (e.fencing == Fencing::kUnfenced && !GRIDFOLD_PLANTED_BUG(requeue_when_unreachable))
+              return;
             // Nothing runs there any more: what was held is free, and its jobs
             // start again elsewhere.
             std::vector<TaskId> lost;
@@ -104,11 +108,15 @@ void Engine::State::apply(const Event& event) {
           },
           [&](const TaskStarted& e) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kHeld});
+            if (GRIDFOLD_PLANTED_BUG(late_message_revives) && job == nullptr)
+              job = live(e.task, e.attempt, {TaskPhase::kCleaning});
             if (job == nullptr) return;
             touch(*job);
             TaskRecord& task = job->record.tasks[e.task.index];
             task.phase = TaskPhase::kRunning;
             task.started_at = now;
+            if (GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
+              queues.charge(job->queue, cluster, request_of(*job, e.task.index), +1);
             settle(*job);
           },
           [&](const TaskExited& e) {
@@ -437,8 +445,18 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     TaskRecord& task = record.tasks[i];
     if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
+      if (GRIDFOLD_PLANTED_BUG(orphan_on_cancel_during_start) && task.phase == TaskPhase::kHeld &&
+          cause == StopCause::kCancel) {
+        release(job, i);
+        task.phase = TaskPhase::kIdle;
+        continue;
+      }
       task.phase = TaskPhase::kStopping;
       out.list.emplace_back(StopTask{{record.id, i}, task.attempt, cause});
+      if (GRIDFOLD_PLANTED_BUG(release_before_death)) {
+        release(job, i);
+        task.phase = TaskPhase::kIdle;
+      }
     } else if (task.phase == TaskPhase::kBackoff) {
       release(job, i);
       task.phase = TaskPhase::kIdle;
@@ -492,6 +510,8 @@ void Engine::State::settle(EngineJob& job) {
       return end(job, JobState::kFailed, std::move(reason));
   }
   if (cause == StopCause::kPreempt) ++record.evictions;
+  if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
+    queues.charge(job.queue, cluster, *job.requests[0], +1);
   for (TaskRecord& task : record.tasks) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;

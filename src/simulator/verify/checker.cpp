@@ -102,12 +102,25 @@ void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
     const MirrorTask& was = before.tasks[i];
     const MirrorTask& is = after.tasks[i];
     if (is.attempt < was.attempt) fail("I7", name + " has a task whose attempts shrink");
-    if (is.attempt != was.attempt) continue;
+    if (is.attempt != was.attempt) {
+      check_place(name, was, is);
+      continue;
+    }
     if (stage(is.phase) < stage(was.phase))
       fail("I7", name + " has a task that goes back to an earlier phase in the same attempt");
     if (holds(is.phase) && holds(was.phase) && !(is.at == was.at))
       fail("I7", name + " has a task that moves in the middle of an attempt");
   }
+}
+
+// A new attempt, unless it restarts in place, goes where work may go.
+void Checker::check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is) {
+  const bool in_place = holds(was.phase) && was.at == is.at;
+  if (in_place || !holds(is.phase)) return;
+  const std::string& node = world_.nodes[static_cast<std::size_t>(is.at.node)].name;
+  if (mirror_.drained(is.at.node)) fail("I3", job + " is placed on " + node + ", which is drained");
+  if ((mirror_.dirty(is.at.node) & is.at.devices) != 0)
+    fail("I3", job + " is given a device of " + node + " that is not clean");
 }
 
 // A gang holds nothing, or at least its minimum.

@@ -171,7 +171,7 @@ constexpr std::array<DependencyCondition, 4> kConditions = {
 void draw_jobs(std::uint64_t seed, World& world) {
   RandomStream random(seed, "world.jobs");
   std::vector<std::string> names;
-  const std::int64_t target = random.between(20, 70);
+  const std::int64_t target = random.between(20, 90);
   while (static_cast<std::int64_t>(names.size()) < target) {
     const auto index = static_cast<std::uint32_t>(world.batches.size());
     PlannedBatch batch;
@@ -214,7 +214,7 @@ void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
       kCrash,         kCrash,     kCrashAtCommit, kCrashAtCommit, kCrashAtCommit, kCrashInOrders,
       kCrashInOrders, kStoreFull, kStoreBroken,   kNodeOff,       kNodeOff,       kNodeReboot,
       kNodeCut,       kNodeCut,   kTakeOver};
-  const std::int64_t count = random.between(15, 60);
+  const std::int64_t count = random.between(20, 90);
   for (std::int64_t i = 0; i < count; ++i) {
     Action action;
     action.at = Instant{} + Duration{random.between(0, world.quiet.ns - 1)};

@@ -222,37 +222,44 @@ void Checker::forgotten(TaskId id, std::uint32_t attempt, const SimulatedCluster
 }
 
 void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presences) {
-  std::map<int, NodeUse> uses;
+  for (const int node : present_) uses_[static_cast<std::size_t>(node)] = NodeUse{};
+  present_.clear();
   const SimulatedCluster::Presence* last = nullptr;
   for (const SimulatedCluster::Presence& presence : presences) {
     const ObservedTask& seen = presence.task;
     if (seen.phase == ObservedTask::Phase::kCleaned ||
         seen.phase == ObservedTask::Phase::kLaunchFailed)
       continue;
-    const std::string name = task_text(seen.task, seen.attempt);
     if (last != nullptr && last->task.task == seen.task)
-      fail("I2", name + " is there together with attempt " + std::to_string(last->task.attempt));
+      fail("I2", task_text(seen.task, seen.attempt) + " is there together with attempt " +
+                     std::to_string(last->task.attempt));
     last = &presence;
-
     const int node = mirror_.node_index(seen.node);
-    const NodeSpec& spec = world_.nodes[static_cast<std::size_t>(node)];
-    NodeUse& use = uses[node];
-    add_use(spec, presence.spec->role_of(seen.task.index).each, presence.devices, +1, use);
-    if (const auto what = exceeds(spec, use)) fail("I3", "really, " + *what + ": " + name);
-
-    const MirrorJob* job = mirror_.job(seen.task.job.value);
-    if (job == nullptr) {
-      fail("I6", name + " is there, and no record knows it");
-      continue;
-    }
-    const MirrorTask& task = job->tasks[seen.task.index];
-    if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
-        task.at.devices != presence.devices)
-      fail("I6", name + " is there, and by the record its devices are free");
-    else if (stage(task.phase) >= stage(Phase::kCleaning) &&
-             seen.phase != ObservedTask::Phase::kExited)
-      fail("I6", name + " runs, and by the record it has ended");
+    const auto n = static_cast<std::size_t>(node);
+    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices, +1,
+            uses_[n]);
+    present_.push_back(node);
+    check_presence(presence, node);
   }
+  for (const int node : present_) {
+    const auto n = static_cast<std::size_t>(node);
+    if (const auto what = exceeds(world_.nodes[n], uses_[n])) fail("I3", "really, " + *what);
+  }
+}
+
+// What is there is on record, as holding just that.
+void Checker::check_presence(const SimulatedCluster::Presence& presence, int node) {
+  const ObservedTask& seen = presence.task;
+  const auto name = [&] { return task_text(seen.task, seen.attempt); };
+  const MirrorJob* job = mirror_.job(seen.task.job.value);
+  if (job == nullptr) return fail("I6", name() + " is there, and no record knows it");
+  const MirrorTask& task = job->tasks[seen.task.index];
+  if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
+      task.at.devices != presence.devices)
+    fail("I6", name() + " is there, and by the record its devices are free");
+  else if (stage(task.phase) >= stage(Phase::kCleaning) &&
+           seen.phase != ObservedTask::Phase::kExited)
+    fail("I6", name() + " runs, and by the record it has ended");
 }
 
 void Checker::check_usage(const Engine& engine) {

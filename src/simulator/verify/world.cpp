@@ -262,10 +262,10 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
   rates.report_repeated = up_to(300);
   rates.longest_delay = seconds_between(random, 1, 40);
   rates.launch_fails_by_node = up_to(80);
-  rates.launch_fails_by_job = up_to(20);
+  rates.launch_fails_by_job = up_to(40);
   rates.shim_lost = up_to(80);
   rates.longest_shim_life = seconds_between(random, 5, 200);
-  rates.device_dirty = up_to(20);
+  rates.device_dirty = up_to(60);
   if (random.chance(1, 2)) rates.node_fault_interval = seconds_between(random, 60, 600);
   rates.longest_outage = seconds_between(random, 5, 120);
   rates.until = quiet;

@@ -70,6 +70,7 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
     const MirrorJob& job = *mirror_.job(changed.id);
     check_record(changed.before, job);
     check_gang(job);
+    if (changed.before.spec == nullptr) check_batch(job);
     const auto same = mirror_.by_name().find(job.spec->name);
     if (same != mirror_.by_name().end() && same->second.size() > 1)
       fail("I2", "two jobs came of one call: " + job_text(*same->second.begin()) + " and " +
@@ -110,6 +111,20 @@ void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
       fail("I7", name + " has a task that goes back to an earlier phase in the same attempt");
     if (holds(is.phase) && holds(was.phase) && !(is.at == was.at))
       fail("I7", name + " has a task that moves in the middle of an attempt");
+  }
+}
+
+// All jobs of a call are stored at once, or none.
+void Checker::check_batch(const MirrorJob& job) {
+  for (const PlannedBatch& batch : world_.batches) {
+    const bool mine = std::any_of(batch.jobs.begin(), batch.jobs.end(),
+                                  [&](const PlannedJob& one) { return &one.spec == job.spec; });
+    if (!mine) continue;
+    for (const PlannedJob& other : batch.jobs) {
+      if (mirror_.by_name().count(other.spec.name) == 0)
+        fail("I1",
+             job_text(job.id) + " is stored, and " + other.spec.name + " of its batch is not");
+    }
   }
 }
 

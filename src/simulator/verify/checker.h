@@ -58,6 +58,7 @@ class Checker {
  private:
   void check_record(const MirrorJob& before, const MirrorJob& after);
   void check_gang(const MirrorJob& job);
+  void check_batch(const MirrorJob& job);
   void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
   void check_quota();
   void check_presence(const SimulatedCluster::Presence& presence, int node);

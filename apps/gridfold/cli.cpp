@@ -159,6 +159,7 @@ void add_commands(Cli& cli) {
   add_node_commands(cli);
   add_queue_commands(cli);
   add_daemon_commands(cli);
+  add_sim_commands(cli);
   add_version_command(cli);
   add_completion_command(cli);
 }

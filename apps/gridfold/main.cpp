@@ -1,14 +1,17 @@
-// The one binary. What must start fast or runs without the commands' flags is
-// told apart by its first word, before anything else is set up.
+// The one binary. What must start fast or has flags of its own is told apart by
+// its first words, before anything else is set up.
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "apps/gridfold/cli.h"
+#include "apps/gridfold/sim_run.h"
 #include "backends/local/shim_main.h"
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "shim")
-    return gridfold::local::shim_main(argc, argv);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const std::string_view second = argc > 2 ? argv[2] : "";
+  if (first == "shim") return gridfold::local::shim_main(argc, argv);
+  if (first == "sim" && second == "run") return gridfold::sim_run_main(argc - 2, argv + 2);
   return gridfold::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -144,7 +144,8 @@ void HttpSession::read_body() {
 // The answer may come from any thread and after the server's end.
 void HttpSession::hand_over() {
   stream_.expires_never();  // the handler may take its time
-  keep_alive_ = parser_->get().keep_alive();
+  // HEAD is not served: its refusal has a body, which the client may not expect.
+  keep_alive_ = parser_->get().keep_alive() && method_ != "HEAD";
   context_.handler(take_request(), [weak = weak_from_this(), alive = context_.alive,
                                     &io = context_.io](HttpResponse response) {
     const auto server = alive.lock();

@@ -91,7 +91,8 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
   }
   // Strangers: an older attempt, or one whose job is not (or no longer) ours.
   for (const auto& [key, task] : seen) {
-    if (task->phase == ObservedTask::Phase::kCleaned) {
+    if (task->phase == ObservedTask::Phase::kCleaned ||
+        task->phase == ObservedTask::Phase::kLaunchFailed) {
       out.forget.push_back({key.first, key.second});
     } else {
       out.kill.push_back({key.first, key.second, task->node, "KILL", Duration{}});

@@ -1,6 +1,7 @@
 #include "backends/local/monitor.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -177,14 +178,7 @@ void Monitor::run() {
       } else if (nursery_.is_running() && file == nursery_.socket()) {
         hear_nursery();
       } else if (const auto shim = by_shim_.find(file); shim != by_shim_.end()) {
-        const Key key = shim->second;
-        by_shim_.erase(shim);
-        if (Attempt* attempt = find(key)) {
-          attempt->shim.reset();
-          look(key);
-          attempt = find(key);
-          if (attempt != nullptr && !attempt->status.is_over()) unsettled_.insert(key);
-        }
+        hear_death(Key(shim->second), file);
       }
     }
     try_again();
@@ -256,6 +250,20 @@ void Monitor::hear_nursery() {
       fail(key, (*reply)->trouble);
     }
   }
+}
+
+// The shim's pidfd was readable. Earlier news of this turn may have closed it
+// and given its number to another shim's, so it is asked again.
+void Monitor::hear_death(const Key& key, int shim) {
+  pollfd ended{shim, POLLIN, 0};
+  if (::poll(&ended, 1, 0) != 1) return;
+  by_shim_.erase(shim);
+  Attempt* attempt = find(key);
+  if (attempt == nullptr) return;
+  attempt->shim.reset();
+  look(key);
+  attempt = find(key);
+  if (attempt != nullptr && !attempt->status.is_over()) unsettled_.insert(key);
 }
 
 // --- finding ---

@@ -71,6 +71,7 @@ class Monitor {
   void run_commands();
   void hear_folders();
   void hear_nursery();
+  void hear_death(const Key& key, int shim);
 
   void find_attempts();
   void remove_stray_groups();

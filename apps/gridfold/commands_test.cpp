@@ -1,0 +1,298 @@
+// The command line without a daemon: texts, formats, configuration and exit
+// codes.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "apps/gridfold/cli.h"
+#include "apps/gridfold/config.h"
+#include "apps/gridfold/follow.h"
+#include "apps/gridfold/job_source.h"
+#include "apps/gridfold/output.h"
+#include "wire/job_file.h"
+
+namespace gridfold {
+namespace {
+
+// --- Reasons ---
+
+// All codes there are: they count up from 0.
+std::vector<ReasonCode> all_codes() {
+  std::vector<ReasonCode> codes;
+  for (int i = 0; i <= static_cast<int>(ReasonCode::kDeviceDirty); ++i)
+    codes.push_back(static_cast<ReasonCode>(i));
+  return codes;
+}
+
+std::multiset<std::string> placeholders(std::string_view text) {
+  std::multiset<std::string> names;
+  while (true) {
+    const auto open = text.find('{');
+    if (open == std::string_view::npos) return names;
+    const auto close = text.find('}', open);
+    names.insert(std::string(text.substr(open, close - open + 1)));
+    text.remove_prefix(close + 1);
+  }
+}
+
+TEST(ReasonText, EveryCodeHasBothLanguagesWithTheSamePlaceholders) {
+  for (const auto code : all_codes()) {
+    const auto english = reason_template(code, Language::kEnglish);
+    const auto chinese = reason_template(code, Language::kChinese);
+    EXPECT_FALSE(english.empty()) << to_string(code);
+    EXPECT_FALSE(chinese.empty()) << to_string(code);
+    EXPECT_EQ(placeholders(english), placeholders(chinese)) << to_string(code);
+  }
+}
+
+TEST(ReasonText, AmountsCarryTheirUnit) {
+  const auto text = [](std::string resource, std::int64_t need, Language language) {
+    return reason_text("InsufficientFree",
+                       {{"resource", std::move(resource)},
+                        {"need", need},
+                        {"free", std::int64_t{0}},
+                        {"largest_block", std::int64_t{0}}},
+                       language);
+  };
+  EXPECT_EQ(text("gpu", 8, Language::kEnglish),
+            "Needs 8 of gpu; 0 are free, at most 0 on one node.");
+  EXPECT_EQ(text("gpu", 8, Language::kChinese), "需要 gpu 8；空闲 0，单个节点最多 0。");
+  EXPECT_TRUE(text("memory", 1 << 30, Language::kEnglish).starts_with("Needs 1Gi of memory"));
+  EXPECT_TRUE(text("cpu", 1500, Language::kEnglish).starts_with("Needs 1500m of cpu"));
+  EXPECT_TRUE(text("gpu_share", 250, Language::kEnglish).starts_with("Needs 250m of gpu_share"));
+}
+
+TEST(ReasonText, UnknownCodesAndMissingParametersAreShownAsTheyAre) {
+  EXPECT_EQ(reason_text("NewCode", {{"a", std::int64_t{1}}, {"b", "x"}}, Language::kEnglish),
+            "NewCode a=1,b=x");
+  EXPECT_EQ(reason_text("Held", {}, Language::kEnglish), "Held by ? until it is released.");
+  EXPECT_EQ(reason_text("TaskFailed", {{"task", std::int64_t{0}}, {"signal", std::int64_t{9}}},
+                        Language::kEnglish),
+            "Task 0 failed. Signal 9.");
+}
+
+TEST(ReasonText, TheLanguageIsTheReaders) {
+  setenv("LC_ALL", "zh_CN.UTF-8", 1);
+  EXPECT_EQ(choose_language(""), Language::kChinese);
+  EXPECT_EQ(choose_language("en"), Language::kEnglish);
+  setenv("LC_ALL", "C", 1);
+  EXPECT_EQ(choose_language(""), Language::kEnglish);
+  unsetenv("LC_ALL");
+}
+
+// --- Output ---
+
+TEST(Output, TablesAlignByCharactersAndIgnoreColour) {
+  Table table({"A", "B"});
+  table.add_row({"é", "x"});
+  table.add_row({"\033[32mlong\033[0m", "y"});
+  EXPECT_EQ(table.text(true), "A     B\né     x\n\033[32mlong\033[0m  y\n");
+}
+
+TEST(Output, YamlReadsBackToTheSameValues) {
+  EXPECT_EQ(json_to_yaml(R"({"a":"plain","b":"true","c":"12","d":[1,{"e":null}],"f":[],"g":""})"),
+            "a: plain\nb: \"true\"\nc: \"12\"\nd:\n  - 1\n  -\n    e: null\nf: []\ng: \"\"\n");
+}
+
+TEST(Output, DurationsHaveAtMostTwoUnits) {
+  EXPECT_EQ(short_duration(Duration::seconds(0)), "0s");
+  EXPECT_EQ(short_duration(Duration::seconds(192)), "3m12s");
+  EXPECT_EQ(short_duration(Duration::hours(49)), "2d1h");
+  EXPECT_EQ(short_duration(Duration::hours(5)), "5h");
+}
+
+TEST(Output, BarsNeverShowSomethingAsNothing) {
+  EXPECT_EQ(bar(0, 8, 4), "░░░░");
+  EXPECT_EQ(bar(1, 100, 4), "█░░░");
+  EXPECT_EQ(bar(8, 8, 4), "████");
+  EXPECT_EQ(bar(0, 0, 2), "░░");
+}
+
+TEST(Output, LinesOfSeveralTasksAreWrittenWhole) {
+  std::string out;
+  LinePrefixer lines("[a/0] ", [&](std::string_view line) { out += line; });
+  lines.take("one\ntw");
+  EXPECT_EQ(out, "[a/0] one\n");
+  lines.take("o\nthree");
+  lines.finish();
+  EXPECT_EQ(out, "[a/0] one\n[a/0] two\n[a/0] three\n");
+}
+
+// --- Configuration ---
+
+TEST(Config, ReadsEveryKey) {
+  DaemonConfig config;
+  const auto done = read_config_text(
+      "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
+      "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
+      "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\ncpu = 4\nmemory = \"2Gi\"\n"
+      "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n",
+      config);
+  ASSERT_TRUE(done) << done.error().describe();
+  EXPECT_EQ(config.state, "/x");
+  EXPECT_EQ(config.policy, "fgd");
+  EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
+  ASSERT_EQ(config.queues.size(), 2u);
+  EXPECT_EQ(config.queues[0].cpu.bound(), MilliCores(4000));
+  EXPECT_EQ(config.queues[0].devices.at("gpu"), 1500);
+  EXPECT_FALSE(config.queues[0].open);
+  EXPECT_TRUE(config.queues[1].memory.is_unlimited());
+}
+
+TEST(Config, MistakesNameTheirPlace) {
+  const auto error = [](const char* text) {
+    DaemonConfig config;
+    const auto done = read_config_text(text, config);
+    return done ? std::string("none") : done.error().describe();
+  };
+  EXPECT_EQ(error("polcy = \"fgd\""),
+            "line 1, column 1: polcy: there is no such key (did you mean policy?)");
+  EXPECT_NE(error("\n[[queues]]\nname = \"a\"\ncpuu = 1").find("line 4"), std::string::npos);
+  EXPECT_NE(error("reconcile_interval = 30").find("reconcile_interval"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\n[[queues]]\nname = \"a\"").find("twice"),
+            std::string::npos);
+  EXPECT_NE(error("state = [").find("line 1"), std::string::npos);
+  EXPECT_NE(error("state = true").find("not text"), std::string::npos);
+  EXPECT_NE(error("queues = 3").find("[[queues]]"), std::string::npos);
+  EXPECT_NE(error("queues = []").find("no queue"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\nmemory = \"-1\"").find("memory"), std::string::npos);
+}
+
+// --- Jobs from flags ---
+
+TEST(JobSource, ACommandBecomesAJobThatParses) {
+  JobSource source;
+  source.gpu = "0.5";
+  source.cpu = "2";
+  source.memory = "4Gi";
+  source.environment = {"A=b=c"};
+  source.count = 2;
+  const auto submission = read_source(source, {"/usr/bin/python3", "train.py", "--gpu"});
+  ASSERT_TRUE(submission);
+  const auto jobs = parse_job_file(submission->body, JobFileFormat::kJson);
+  ASSERT_TRUE(jobs) << jobs.error().describe();
+  const auto& job = jobs->front();
+  EXPECT_EQ(job.name, "python3");
+  EXPECT_EQ(job.roles[0].count, 2);
+  EXPECT_EQ(job.roles[0].each.cpu, MilliCores(2000));
+  EXPECT_EQ(job.roles[0].each.devices[0].share, DeviceShare(500));
+  EXPECT_EQ(job.roles[0].command,
+            (std::vector<std::string>{"/usr/bin/python3", "train.py", "--gpu"}));
+  EXPECT_EQ(job.env.at("A"), "b=c");
+  EXPECT_EQ(job.workdir, std::filesystem::current_path().string());
+}
+
+TEST(JobSource, NeitherNorBothIsAnError) {
+  JobSource source;
+  EXPECT_EQ(read_source(source, {}).error().kind, ErrorKind::kInvalid);
+  source.file = "job.yaml";
+  EXPECT_EQ(read_source(source, {"x"}).error().kind, ErrorKind::kInvalid);
+  source.gpu = "1";
+  EXPECT_EQ(read_source(source, {}).error().kind, ErrorKind::kInvalid);
+  source.gpu.clear();
+  EXPECT_EQ(read_source(source, {}).error().kind, ErrorKind::kNotFound);
+  JobSource bad;
+  bad.environment = {"NOVALUE"};
+  EXPECT_EQ(read_source(bad, {"x"}).error().field, "--env");
+}
+
+// --- Exit codes ---
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+Outcome run(std::vector<std::string> words) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Outcome outcome{run_command_line(std::move(words)), "", ""};
+  outcome.out = testing::internal::GetCapturedStdout();
+  outcome.err = testing::internal::GetCapturedStderr();
+  return outcome;
+}
+
+TEST(CommandLine, UsageErrorsAreTwoAndTalkOnStderr) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                {"nosuch"},
+                                                {"job"},
+                                                {"job", "nosuch"},
+                                                {"job", "get"},
+                                                {"ps", "--nosuch"},
+                                                {"ps", "-o", "xml"},
+                                                {"completion", "tcsh"},
+                                                {"ps", "--limit", "0"},
+                                                {"serve"},
+                                                {"run"},
+                                                {"run", "a.yaml", "--", "x"},
+                                                {"ps", "--lang", "fr"}}) {
+    const auto outcome = run(words);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(outcome.err.starts_with("error: ")) << outcome.err;
+    EXPECT_NE(outcome.err.find("next: "), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(CommandLine, HelpIsDataAndZero) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--help"}, {"job", "--help"}, {"run", "--help"}}) {
+    const auto outcome = run(words);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_NE(outcome.out, "");
+  }
+}
+
+TEST(CommandLine, NoDaemonIsSixAndSaysHowToStartOne) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"ps"},
+                                                {"job", "get", "1"},
+                                                {"node", "list"},
+                                                {"top", "--once"},
+                                                {"run", "--", "true"},
+                                                {"logs", "1"},
+                                                {"logs", "-f", "1"}}) {
+    auto full = words;
+    full.insert(full.begin(), {"--state", "/nonexistent/gridfold"});
+    const auto outcome = run(full);
+    EXPECT_EQ(outcome.code, 6) << outcome.err;
+    EXPECT_NE(outcome.err.find("gridfold up"), std::string::npos) << outcome.err;
+  }
+}
+
+TEST(CommandLine, VersionInEveryFormat) {
+  EXPECT_EQ(run({"version"}).out, "gridfold " GRIDFOLD_VERSION "\n");
+  EXPECT_EQ(run({"version", "-o", "json"}).out, "{\n  \"version\": \"" GRIDFOLD_VERSION "\"\n}\n");
+  EXPECT_EQ(run({"-o", "yaml", "version"}).out, "version: \"" GRIDFOLD_VERSION "\"\n");
+}
+
+TEST(CommandLine, CompletionKnowsEveryCommand) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const auto outcome = run({"completion", shell});
+    EXPECT_EQ(outcome.code, 0);
+    for (const char* word : {"explain", "undrain", "--follow", "job list -o name"})
+      EXPECT_NE(outcome.out.find(word), std::string::npos) << shell << " " << word;
+  }
+}
+
+TEST(CommandLine, ATokenFileThatIsNotThereIsFour) {
+  const auto outcome = run({"ps", "--address", "127.0.0.1:1", "--token-file", "/nonexistent"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_EQ(run({"ps", "--address", "nowhere"}).code, 2);
+}
+
+TEST(ExitCodes, OneAKind) {
+  EXPECT_EQ(exit_code_of(ErrorKind::kInvalid), 2);
+  EXPECT_EQ(exit_code_of(ErrorKind::kNotFound), 3);
+  EXPECT_EQ(exit_code_of(ErrorKind::kUnauthorised), 4);
+  EXPECT_EQ(exit_code_of(ErrorKind::kConflict), 5);
+  EXPECT_EQ(exit_code_of(ErrorKind::kUnavailable), 6);
+  EXPECT_EQ(exit_code_of(ErrorKind::kInfeasible), 7);
+  EXPECT_EQ(exit_code_of(ErrorKind::kInternal), 1);
+}
+
+}  // namespace
+}  // namespace gridfold

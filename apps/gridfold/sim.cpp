@@ -1,0 +1,15 @@
+// gridfold sim: here for the help and the completion. `sim run` has flags of
+// its own and is called by main() before this command line is read.
+#include <CLI/CLI.hpp>
+
+#include "apps/gridfold/cli.h"
+
+namespace gridfold {
+
+void add_sim_commands(Cli& cli) {
+  auto* sim = cli.root.add_subcommand("sim", "replay workloads on simulated clusters");
+  sim->require_subcommand(1);
+  sim->add_subcommand("run", "run a workload; see gridfold sim run --help");
+}
+
+}  // namespace gridfold

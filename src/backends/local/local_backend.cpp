@@ -174,11 +174,13 @@ Result<LogChunk> LocalBackend::read_log(std::string_view job_uid, TaskId task,
   const AttemptName name{std::string(job_uid), task.index, attempt};
   const auto tasks = open_beneath(state_.get(), "tasks", O_RDONLY | O_DIRECTORY);
   if (!tasks) return tasks.error();
+  // Asked before the read: an attempt that was ordered just now gets its folder
+  // at any moment.
+  const bool ordered_just_now =
+      !open_beneath(tasks->get(), name.path(), O_PATH) && monitor_->knows(job_uid, task, attempt);
   auto chunk = read_log_file(tasks->get(), name, stream, offset, limit);
-  const bool unknown = !chunk && chunk.error().kind == ErrorKind::kNotFound;
-  const bool ordered_just_now = unknown && monitor_->knows(job_uid, task, attempt) &&
-                                !open_beneath(tasks->get(), name.path(), O_PATH);
-  if (ordered_just_now) return LogChunk{.next_offset = offset};
+  if (!chunk && chunk.error().kind == ErrorKind::kNotFound && ordered_just_now)
+    return LogChunk{.next_offset = offset};
   return chunk;
 }
 

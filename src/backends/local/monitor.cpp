@@ -324,7 +324,11 @@ void Monitor::adopt(const Key& key) {
   const auto identity = read_identity(folder->get());
   if (!identity) return;  // it has only just begun
   FileDescriptor shim(static_cast<int>(::syscall(SYS_pidfd_open, identity->pid, 0)));
-  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) return;
+  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) {
+    // Dead, yet its lock is held: by a child it forked and never let go.
+    end_tree(name);
+    return;
+  }
   follow(key, std::move(shim));
 }
 

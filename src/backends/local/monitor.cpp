@@ -147,7 +147,13 @@ std::vector<ObservedTask> Monitor::observe() const {
   return seen;
 }
 
-bool Monitor::has_live(std::string_view job_uid) const {
+bool Monitor::has_live() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& entry) { return !entry.second.status.is_over(); });
+}
+
+bool Monitor::has_live_of(std::string_view job_uid) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
     return entry.second.name.job_uid == job_uid && !entry.second.status.is_over();

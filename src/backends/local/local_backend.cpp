@@ -185,10 +185,10 @@ Result<LogChunk> LocalBackend::read_log(std::string_view job_uid, TaskId task,
   if (!tasks) return tasks.error();
   auto chunk = read_log_file(tasks->get(), name, stream, offset, limit);
   const bool unknown = !chunk && chunk.error().kind == ErrorKind::kNotFound;
-  const bool ordered_just_now = unknown && monitor_->knows(job_uid, task, attempt) &&
-                                !open_beneath(tasks->get(), name.path(), O_PATH);
-  if (ordered_just_now) return LogChunk{.next_offset = offset};
-  return chunk;
+  if (!unknown || !monitor_->knows(job_uid, task, attempt)) return chunk;
+  // Ordered just now: its folder comes soon, or has come since we looked.
+  if (!open_beneath(tasks->get(), name.path(), O_PATH)) return LogChunk{.next_offset = offset};
+  return read_log_file(tasks->get(), name, stream, offset, limit);
 }
 
 Result<void> LocalBackend::remove_job(const std::string& job_uid) {

@@ -71,6 +71,10 @@ class Daemon:
     def job(self, name):
         return json.loads(self.call("job", "get", name, "-o", "json"))
 
+    def logs(self, name, *words):
+        """What the job's first task has written; nothing before it has begun."""
+        return self._try("logs", name, *words).stdout
+
     def last_words(self, lines=5):
         with open(self.log, encoding="utf-8", errors="replace") as file:
             return "".join(f"  {line}" for line in file.readlines()[-lines:]).rstrip()

@@ -314,6 +314,24 @@ TEST_F(EngineTest, QuotaHoldsAndSaysHowMuchIsShort) {
   EXPECT_EQ(engine.explain(c).front().code, ReasonCode::kNoMatchingNode);
 }
 
+TEST_F(EngineTest, ANewQueuePriorityReordersWhatWaitsAndWhatIsPromised) {
+  nodes(1, 8);
+  const JobId filler = submit(gang(1, 8, WorkloadClass::kFiller));
+  run(filler);
+  const JobId promised = submit(gang(1, 8));
+  const JobId waits = submit(gang(1, 8));
+  QueueSpec queue;
+  queue.priority = 5;
+  step({QueueConfigured{queue}});
+  step({QueueRemoved{"default"}});
+  EXPECT_EQ(engine.explain(waits).front().code, ReasonCode::kQueueClosed);
+  step({QueueConfigured{queue}});
+  exit(filler, 0, {.signal = 15});
+  EXPECT_EQ(state(promised), JobState::kStarting);
+  step({JobCancelRequested{waits, "user"}});
+  EXPECT_EQ(state(waits), JobState::kCancelled);
+}
+
 TEST_F(EngineTest, ANeverIsNamedWithItsNumbers) {
   nodes(2, 8);
   const JobId job = submit(gang(1, 9));

@@ -124,6 +124,8 @@ struct Engine::State {
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
   void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
   void drop_claims(EngineJob& job);
+  std::vector<JobId> leave_order(QueueId queue);
+  void join_order(const std::vector<JobId>& moved);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -159,6 +161,14 @@ struct Engine::State {
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);
 };
+
+// Whether room is earmarked for the job.
+inline bool has_claim(const JobRecord& record) {
+  for (const TaskRecord& task : record.tasks) {
+    if (!task.claim.node.is_none()) return true;
+  }
+  return false;
+}
 
 // Whether the job gives its place back whenever others need it.
 inline bool is_filler(const EngineJob& job) {

@@ -108,7 +108,10 @@ TEST(LocalBackend, N10TheLastLineIsNeverLost) {
     harness.wait_until([&] {
       const auto chunk = harness.backend().read_log(LocalHarness::job_uid(task.job), task, 1,
                                                     LogStream::kOutput, text.size(), 7);
-      if (!chunk) return true;
+      if (!chunk) {
+        text += chunk.error().describe();
+        return true;
+      }
       text += chunk->bytes;
       return ended = chunk->ended;
     });

@@ -147,7 +147,13 @@ std::vector<ObservedTask> Monitor::observe() const {
   return seen;
 }
 
-bool Monitor::has_live(std::string_view job_uid) const {
+bool Monitor::has_live() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& entry) { return !entry.second.status.is_over(); });
+}
+
+bool Monitor::has_live_of(std::string_view job_uid) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
     return entry.second.name.job_uid == job_uid && !entry.second.status.is_over();
@@ -333,7 +339,11 @@ void Monitor::adopt(const Key& key) {
   const auto identity = read_identity(folder->get());
   if (!identity) return;  // it has only just begun
   FileDescriptor shim(static_cast<int>(::syscall(SYS_pidfd_open, identity->pid, 0)));
-  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) return;
+  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) {
+    // Dead, yet its lock is held: by a child it forked and never let go.
+    end_tree(name);
+    return;
+  }
   follow(key, std::move(shim));
 }
 

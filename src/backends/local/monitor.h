@@ -49,8 +49,9 @@ class Monitor {
   void forget(TaskId task, std::uint32_t attempt);
 
   std::vector<ObservedTask> observe() const;
-  // Whether an attempt of the job is known and not over.
-  bool has_live(std::string_view job_uid) const;
+  // Whether an attempt, of any job or of this one, is known and not over.
+  bool has_live() const;
+  bool has_live_of(std::string_view job_uid) const;
   bool knows(std::string_view job_uid, TaskId task, std::uint32_t attempt) const;
 
  private:

@@ -185,6 +185,22 @@ TEST_F(EngineTest, EvictsNoMoreThanNeeded) {
   EXPECT_EQ(stopped.size(), 3u);
 }
 
+TEST_F(EngineTest, FillersDoNotKeepEachGapFromWorkThatMayEvictThem) {
+  nodes(1, 8);
+  const JobId a = submit(gang(1, 4));
+  run(a);
+  const JobId waiting = submit(gang(1, 8));
+  const JobId filler = submit(gang(1, 4, WorkloadClass::kFiller));
+  run(filler);
+  submit(gang(1, 4, WorkloadClass::kFiller));
+  EXPECT_TRUE(stopped.empty());  // a is no filler: stopping the filler would not suffice
+  exit(a, 0);
+  EXPECT_EQ(state(filler), JobState::kStopping);
+  EXPECT_EQ(engine.explain(waiting).front().code, ReasonCode::kPreemptionPending);
+  exit(filler, 0, {.signal = 15});
+  EXPECT_EQ(state(waiting), JobState::kStarting);
+}
+
 TEST_F(EngineTest, RestartsAFailedTaskInPlace) {
   nodes(2, 8);
   JobSpec spec = gang(2, 8);

@@ -42,6 +42,7 @@ struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
   std::vector<std::uint32_t> key;
   QueueId queue;
+  bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
@@ -142,6 +143,7 @@ struct Engine::State {
     std::int32_t feasible = 0;
     std::int64_t score = 0;
   };
+  Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
   void run_cycle();
   void fulfil_claims();

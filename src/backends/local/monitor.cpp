@@ -287,7 +287,7 @@ void Monitor::find_attempts() {
       const auto order = read_order(folder->get());
       if (!order) continue;  // forgotten, or never quite ordered
       const Key key{order->task, name->attempt};
-      attempts_.try_emplace(key, Attempt{.name = *name, .may_have_stop = true});
+      attempts_.try_emplace(key, Attempt{.name = *name, .may_have_stop = true, .inherited = true});
       unsettled_.insert(key);
     }
   }
@@ -305,8 +305,14 @@ void Monitor::remove_stray_groups() {
   }
 }
 
+// Ordered just before the backend's own end. A shim of then that comes late
+// after all finds the lock held, or the attempt's status.
+bool Monitor::was_never_begun(const Attempt& attempt, const FileDescriptor& folder) const {
+  return attempt.inherited && !read_status(folder.get()) && !read_identity(folder.get());
+}
+
 // Decides what an attempt without a known shim is: running (its shim holds the
-// lock), over, or lost.
+// lock), over, never begun, or lost.
 void Monitor::adopt(const Key& key) {
   Attempt* attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over() || attempt->shim.is_open()) {
@@ -320,12 +326,15 @@ void Monitor::adopt(const Key& key) {
   look(key);
   attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over()) return;
-  const FileDescriptor lock(
+  FileDescriptor lock(
       ::openat(folder->get(), kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock.is_open()) return;
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-    recover(key, std::move(*folder));
-    return;
+    if (!was_never_begun(*attempt, *folder)) return recover(key, std::move(*folder));
+    lock.reset();  // it is the shim's to hold
+    attempt->inherited = false;
+    unsettled_.erase(key);
+    return request(key, name);
   }
   const auto identity = read_identity(folder->get());
   if (!identity) return;  // it has only just begun

@@ -64,6 +64,7 @@ class Monitor {
     FileDescriptor shim;         // pidfd; open while the shim is known to live
     int watch = -1;              // inotify
     bool may_have_stop = false;  // a stop record may lie there unheard
+    bool inherited = false;      // of an earlier backend, which may not have begun it
     bool forget_when_over = false;
   };
 
@@ -83,6 +84,7 @@ class Monitor {
   void request(const Key& key, const AttemptName& name);
   void follow(const Key& key, FileDescriptor shim);
   void adopt(const Key& key);
+  bool was_never_begun(const Attempt& attempt, const FileDescriptor& folder) const;
   void recover(const Key& key, FileDescriptor folder);
   bool end_tree(const AttemptName& name) const;
   void watch(const Key& key);

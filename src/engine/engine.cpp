@@ -122,11 +122,6 @@ bool waits_for_room(const JobRecord& record) {
   return record.state == JobState::kPending && !record.held && record.waits_for.empty();
 }
 
-bool has_claim(const JobRecord& record) {
-  return std::any_of(record.tasks.begin(), record.tasks.end(),
-                     [](const TaskRecord& task) { return !task.claim.node.is_none(); });
-}
-
 }  // namespace
 
 // Puts everything that follows from the record into the derived state.

@@ -185,6 +185,22 @@ TEST_F(EngineTest, EvictsNoMoreThanNeeded) {
   EXPECT_EQ(stopped.size(), 3u);
 }
 
+TEST_F(EngineTest, FillersDoNotKeepEachGapFromWorkThatMayEvictThem) {
+  nodes(1, 8);
+  const JobId a = submit(gang(1, 4));
+  run(a);
+  const JobId waiting = submit(gang(1, 8));
+  const JobId filler = submit(gang(1, 4, WorkloadClass::kFiller));
+  run(filler);
+  submit(gang(1, 4, WorkloadClass::kFiller));
+  EXPECT_TRUE(stopped.empty());  // a is no filler: stopping the filler would not suffice
+  exit(a, 0);
+  EXPECT_EQ(state(filler), JobState::kStopping);
+  EXPECT_EQ(engine.explain(waiting).front().code, ReasonCode::kPreemptionPending);
+  exit(filler, 0, {.signal = 15});
+  EXPECT_EQ(state(waiting), JobState::kStarting);
+}
+
 TEST_F(EngineTest, RestartsAFailedTaskInPlace) {
   nodes(2, 8);
   JobSpec spec = gang(2, 8);
@@ -296,6 +312,24 @@ TEST_F(EngineTest, QuotaHoldsAndSaysHowMuchIsShort) {
   EXPECT_EQ(reason.number("short"), 2000);
   const JobId c = submit(gang(1, 9));
   EXPECT_EQ(engine.explain(c).front().code, ReasonCode::kNoMatchingNode);
+}
+
+TEST_F(EngineTest, ANewQueuePriorityReordersWhatWaitsAndWhatIsPromised) {
+  nodes(1, 8);
+  const JobId filler = submit(gang(1, 8, WorkloadClass::kFiller));
+  run(filler);
+  const JobId promised = submit(gang(1, 8));
+  const JobId waits = submit(gang(1, 8));
+  QueueSpec queue;
+  queue.priority = 5;
+  step({QueueConfigured{queue}});
+  step({QueueRemoved{"default"}});
+  EXPECT_EQ(engine.explain(waits).front().code, ReasonCode::kQueueClosed);
+  step({QueueConfigured{queue}});
+  exit(filler, 0, {.signal = 15});
+  EXPECT_EQ(state(promised), JobState::kStarting);
+  step({JobCancelRequested{waits, "user"}});
+  EXPECT_EQ(state(waits), JobState::kCancelled);
 }
 
 TEST_F(EngineTest, ANeverIsNamedWithItsNumbers) {

@@ -276,26 +276,18 @@ void Engine::State::apply(const Event& event) {
             turn.queues.emplace_back(e.spec.name,
                                      existed ? std::optional(queues.spec(*known)) : std::nullopt);
             // A new priority gives its jobs new places in the order.
-            std::vector<JobId> waiting;
-            for (auto& [id, job] : jobs) {
-              if (known && job.queue == *known && job.group != nullptr) waiting.push_back(id);
-            }
-            for (const JobId id : waiting) leave_queue(jobs.at(id));
+            const std::vector<JobId> moved = known ? leave_order(*known) : std::vector<JobId>{};
             queues.configure(e.spec);
-            for (const JobId id : waiting) enter_queue(jobs.at(id));
+            join_order(moved);
             quota_freed = true;
           },
           [&](const QueueRemoved& e) {
             const auto known = queues.find(e.name);
             if (!known || !queues.exists(*known)) return;
             turn.queues.emplace_back(e.name, queues.spec(*known));
-            std::vector<JobId> waiting;
-            for (auto& [id, job] : jobs) {
-              if (job.queue == *known && job.group != nullptr) waiting.push_back(id);
-            }
-            for (const JobId id : waiting) leave_queue(jobs.at(id));
+            const std::vector<JobId> moved = leave_order(*known);
             queues.remove(e.name);
-            for (const JobId id : waiting) enter_queue(jobs.at(id));
+            join_order(moved);
           },
           [&](const NodeRestored& e) {
             NodeRecord record = e.record;
@@ -347,6 +339,28 @@ void Engine::State::fire_timers() {
       }
     }
     set_timer(job);
+  }
+}
+
+// Takes the queue's jobs out of the order, which depends on its priority.
+std::vector<JobId> Engine::State::leave_order(QueueId queue) {
+  std::vector<JobId> moved;
+  for (auto& [id, job] : jobs) {
+    if (job.queue != queue) continue;
+    if (job.group != nullptr) {
+      leave_queue(job);
+    } else if (claiming.erase(key_of(job)) == 0) {
+      continue;
+    }
+    moved.push_back(id);
+  }
+  return moved;
+}
+
+void Engine::State::join_order(const std::vector<JobId>& moved) {
+  for (const JobId id : moved) {
+    EngineJob& job = jobs.at(id);
+    has_claim(job.record) ? static_cast<void>(claiming.insert(key_of(job))) : enter_queue(job);
   }
 }
 

@@ -23,6 +23,7 @@ void Engine::State::enter_queue(EngineJob& job) {
     slot = std::make_unique<PendingGroup>();
     slot->key = key;
     slot->queue = job.queue;
+    slot->filler = is_filler(job);
     groups_by_request.resize(std::max(groups_by_request.size(), cluster.request_count()));
     for (std::size_t r = 0; r < roles.size(); ++r) {
       slot->asks.push_back({job.requests[r], roles[r].count});
@@ -69,8 +70,20 @@ void Engine::State::unpark(PendingGroup& group) {
   ready.emplace(*group.jobs.begin(), &group);
 }
 
+// Once all fillers on the node have been asked to leave.
+Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
+  Cluster::Scratch book;
+  cluster.planned(node, book);
+  for (const Cluster::Holding& holding : cluster.holdings(node)) {
+    if (holding.staying == Cluster::Staying::kStays && is_filler(jobs.at(holding.task.job)))
+      Cluster::add_back(book, *holding.request, holding.devices);
+  }
+  return book;
+}
+
 // A parked group is looked at again only when a node on which one of its tasks
-// fits has got more room, or quota was given back.
+// fits has got more room, or quota was given back. For work that may evict
+// fillers their room counts as well: else they would keep each gap from it.
 void Engine::State::wake_groups() {
   if (quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten)) {
     for (auto& [key, group] : groups) {
@@ -80,6 +93,10 @@ void Engine::State::wake_groups() {
   if (freed.empty()) return;
   std::sort(freed.begin(), freed.end());
   freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
+  std::vector<Cluster::Scratch> reclaimable;  // beside freed
+  if (filler_holdings > 0) {
+    for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
+  }
   for (std::uint32_t id = 0; id < groups_by_request.size(); ++id) {
     const auto& waiting = groups_by_request[id];
     const bool any_parked = std::any_of(
@@ -87,12 +104,16 @@ void Engine::State::wake_groups() {
         [](const PendingGroup* group) { return group->parked == PendingGroup::Parked::kForRoom; });
     if (!any_parked) continue;
     const Request& request = cluster.request(id);
-    const bool woken = std::any_of(freed.begin(), freed.end(), [&](NodeId node) {
-      return cluster.usable(node) && fits(cluster.room(node), request);
-    });
-    if (!woken) continue;
+    bool free = false;
+    bool free_of_fillers = false;
+    for (std::size_t i = 0; i < freed.size() && !free; ++i) {
+      if (!cluster.usable(freed[i])) continue;
+      free = fits(cluster.room(freed[i]), request);
+      free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
+    }
     for (PendingGroup* group : waiting) {
-      if (group->parked == PendingGroup::Parked::kForRoom) unpark(*group);
+      const bool woken = free || (free_of_fillers && !group->filler);
+      if (woken && group->parked == PendingGroup::Parked::kForRoom) unpark(*group);
     }
   }
 }

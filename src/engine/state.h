@@ -42,6 +42,7 @@ struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
   std::vector<std::uint32_t> key;
   QueueId queue;
+  bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
@@ -124,6 +125,8 @@ struct Engine::State {
   void let_go(EngineJob& job, std::uint32_t task);
   void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
   void drop_claims(EngineJob& job);
+  std::vector<JobId> leave_order(QueueId queue);
+  void join_order(const std::vector<JobId>& moved);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -141,6 +144,7 @@ struct Engine::State {
     std::int32_t feasible = 0;
     std::int64_t score = 0;
   };
+  Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
   void run_cycle();
   void fulfil_claims();
@@ -158,6 +162,14 @@ struct Engine::State {
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);
 };
+
+// Whether room is earmarked for the job.
+inline bool has_claim(const JobRecord& record) {
+  for (const TaskRecord& task : record.tasks) {
+    if (!task.claim.node.is_none()) return true;
+  }
+  return false;
+}
 
 // Whether the job gives its place back whenever others need it.
 inline bool is_filler(const EngineJob& job) {

@@ -9,7 +9,10 @@ namespace {
 
 // Beyond this a run does not fit the memory of an ordinary machine.
 constexpr std::int64_t kMaxJobs = 20'000'000;
-constexpr double kSpanOfMeanDurations = 10;
+constexpr double kLongestRunSeconds = 1e9;  // keeps sums of times in range
+// Until the first jobs of every length have come and gone the load is not there
+// yet: the first fifth of a run, which is not counted, outlasts the longest.
+constexpr double kSpanOfLongest = 5;
 
 Error no_jobs(const Workload& workload) {
   Error error = invalid(workload.name + ": there is no job in it");
@@ -39,19 +42,19 @@ std::vector<std::int64_t> core_needs(const Workload& workload) {
   return needs;
 }
 
-// Sums over the workload, as if each job were drawn once.
+// Of the workload, as if each job were drawn once.
 struct Offer {
-  double thousandths = 0;
   double thousandth_seconds = 0;
+  double longest_seconds = 0;
 };
 Result<Offer> offer_of(const Workload& workload, const std::vector<std::int64_t>& needs,
                        Duration longest) {
   Offer offer;
   for (const auto& job : workload.jobs) {
     if (!job.duration.is_known()) return no_times(workload, job, "duration");
-    const double need = static_cast<double>(needs[job.shape]);
-    offer.thousandths += need;
-    offer.thousandth_seconds += need * std::min(job.duration.value(), longest).in_seconds();
+    const double seconds = std::min(job.duration.value(), longest).in_seconds();
+    offer.thousandth_seconds += static_cast<double>(needs[job.shape]) * seconds;
+    offer.longest_seconds = std::max(offer.longest_seconds, seconds);
   }
   return offer;
 }
@@ -98,13 +101,18 @@ Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCa
   }
   const auto listed = static_cast<double>(workload.jobs.size());
   const double interval_seconds = offer->thousandth_seconds / listed / (options.load * devices);
-  const double mean_duration = offer->thousandth_seconds / offer->thousandths;
-  const double enough = std::ceil(kSpanOfMeanDurations * mean_duration / interval_seconds);
+  const double enough = std::ceil(kSpanOfLongest * offer->longest_seconds / interval_seconds);
   const double wanted =
       options.jobs > 0 ? static_cast<double>(options.jobs) : std::max(listed, enough);
   if (wanted > static_cast<double>(kMaxJobs)) {
-    Error error{ErrorKind::kLimit, "the run would need " + std::to_string(wanted) + " jobs"};
-    error.hint = "give fewer by --set jobs=N, at most " + std::to_string(kMaxJobs);
+    Error error{ErrorKind::kLimit, "the run would need more than " + std::to_string(kMaxJobs) +
+                                       " jobs to become steady"};
+    error.hint = "give fewer by --set jobs=N";
+    return error;
+  }
+  if (wanted * interval_seconds > kLongestRunSeconds) {
+    Error error{ErrorKind::kLimit, "the run would last more than thirty years"};
+    error.hint = "give a higher load, or fewer jobs by --set jobs=N";
     return error;
   }
   std::vector<Arrival> arrivals(static_cast<std::size_t>(wanted));

@@ -31,8 +31,8 @@ struct LoadOptions {
   Duration longest = Duration::hours(48);  // durations are cut to it
 };
 // GPUs count as the devices; on a cluster without any, cores do. When `jobs` is
-// 0, as many as the workload has, but enough to span ten times the mean
-// duration of a GPU's holding, so that the run reaches its steady state.
+// 0, as many as the workload has, but enough to span five times the longest
+// duration, so that the run reaches its steady state within the first fifth.
 Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCapacity& capacity,
                                        const LoadOptions& options, RandomStream& random);
 

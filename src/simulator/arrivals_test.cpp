@@ -91,8 +91,22 @@ TEST(Load, DrawsEnoughToBecomeSteady) {
   RandomStream random(1, "arrivals");
   const auto arrivals = draw_load(workload, capacity, {0.95}, random);
   ASSERT_TRUE(arrivals);
-  // The mean GPU is held 8300 / 11 s; ten times that.
-  EXPECT_GT(arrivals->back().at, Duration::seconds(6500));
+  // Five times the longest, 1000 s.
+  EXPECT_GT(arrivals->back().at, Duration::seconds(4200));
+  EXPECT_LT(arrivals->back().at, Duration::seconds(5800));
+}
+
+TEST(Load, RunsBeyondAllBoundsAreRefused) {
+  const Workload workload = two_kinds();
+  const ClusterCapacity large = capacity_of(*parse_cluster_text("nodes=100000,gpus=64"));
+  const ClusterCapacity small = capacity_of(*parse_cluster_text("nodes=1,gpus=1"));
+  RandomStream random(1, "arrivals");
+  const auto many = draw_load(workload, large, {1000}, random);
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().kind, ErrorKind::kLimit);
+  const auto long_run = draw_load(workload, small, {0.001, 10'000}, random);
+  ASSERT_FALSE(long_run);
+  EXPECT_EQ(long_run.error().kind, ErrorKind::kLimit);
 }
 
 TEST(Saturation, DrawsTheListThenClonesUpToTheRatio) {

@@ -63,19 +63,20 @@ int run(int argc, char** argv) {
   const auto begin = std::chrono::steady_clock::now();
   for (std::uint64_t started = 0; started < count; ++started) {
     std::unique_lock lock(progress.mutex);
-    progress.moved.wait(
-        lock, [&] { return started - progress.cleaned - progress.failed < at_once; });
+    progress.moved.wait(lock,
+                        [&] { return started - progress.cleaned - progress.failed < at_once; });
     lock.unlock();
     backend.launch(order_of(started, spec));
   }
   std::unique_lock lock(progress.mutex);
   progress.moved.wait(lock, [&] { return progress.cleaned + progress.failed == count; });
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  std::printf("{\"lifecycles\": %llu, \"failed\": %llu, \"wall_seconds\": %.3f, "
-              "\"lifecycles_per_second\": %.1f}\n",
-              static_cast<unsigned long long>(progress.cleaned),
-              static_cast<unsigned long long>(progress.failed), wall.count(),
-              static_cast<double>(count) / wall.count());
+  std::printf(
+      "{\"lifecycles\": %llu, \"failed\": %llu, \"wall_seconds\": %.3f, "
+      "\"lifecycles_per_second\": %.1f}\n",
+      static_cast<unsigned long long>(progress.cleaned),
+      static_cast<unsigned long long>(progress.failed), wall.count(),
+      static_cast<double>(count) / wall.count());
   return progress.failed == 0 ? 0 : 1;
 }
 
@@ -84,7 +85,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: %s STATE SHIM_PROGRAM [count] [at once] [none|cgroups]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s STATE SHIM_PROGRAM [count] [at once] [none|cgroups]\n",
+                 argv[0]);
     return 2;
   }
   return gridfold::local::run(argc, argv);

@@ -71,11 +71,11 @@ pid_t shim_pid(LocalHarness& harness) {
 // F23: the signal reaches the whole tree; who saves is given the time, who
 // ignores it is killed when the grace is over, and only then is it clean.
 void stops_the_whole_tree(LocalHarness& harness) {
-  harness.backend().launch(harness.order(shell(
-      "sh -c 'trap \"sleep 0.5; echo saved > checkpoint; exit 0\" TERM; echo r1;"
-      "       while :; do sleep 0.05; done' &"
-      "sh -c 'trap \"\" TERM; echo r2; while :; do sleep 0.05; done' &"
-      "wait; wait; wait")));
+  harness.backend().launch(harness.order(
+      shell("sh -c 'trap \"sleep 0.5; echo saved > checkpoint; exit 0\" TERM; echo r1;"
+            "       while :; do sleep 0.05; done' &"
+            "sh -c 'trap \"\" TERM; echo r2; while :; do sleep 0.05; done' &"
+            "wait; wait; wait")));
   ASSERT_TRUE(wait_output(harness, "r1") && wait_output(harness, "r2"));
   const auto begin = std::chrono::steady_clock::now();
   stop(harness, Duration::milliseconds(1500));
@@ -108,7 +108,10 @@ TEST(LocalBackend, N10TheLastLineIsNeverLost) {
     harness.wait_until([&] {
       const auto chunk = harness.backend().read_log(LocalHarness::job_uid(task.job), task, 1,
                                                     LogStream::kOutput, text.size(), 7);
-      if (!chunk) return true;
+      if (!chunk) {
+        text += chunk.error().describe();
+        return true;
+      }
       text += chunk->bytes;
       return ended = chunk->ended;
     });
@@ -230,7 +233,8 @@ TEST(LocalBackend, ANurseryKilledIsReplaced) {
   ASSERT_TRUE(wait_output(harness, "ready"));
   for (const pid_t pid : processes_of(harness.state())) {
     const auto words = read_text("/proc/" + std::to_string(pid) + "/cmdline");
-    if (words.find("--socket") != std::string::npos && pid != shim_pid(harness)) ::kill(pid, SIGKILL);
+    if (words.find("--socket") != std::string::npos && pid != shim_pid(harness))
+      ::kill(pid, SIGKILL);
   }
   harness.pass(Duration::milliseconds(50));
   const TaskId other{JobId(8), 0};
@@ -240,6 +244,40 @@ TEST(LocalBackend, ANurseryKilledIsReplaced) {
     return seen->tasks.back().phase == ObservedTask::Phase::kCleaned;
   }));
   EXPECT_FALSE(find_fact<TaskExited>(harness)) << "the first task's shim lives on";
+}
+
+// Ordered by a daemon that was killed before the shim began: begun, and no
+// launch failure that would count against the node.
+TEST(LocalBackend, WhatWasOrderedAndNeverBegunIsBegunAfterARestart) {
+  LocalHarness harness;
+  ShimOrder order;
+  order.task = kTask;
+  order.name = {LocalHarness::job_uid(kTask.job), kTask.index, 1};
+  order.command = shell("echo begun; exit 4");
+  order.log_limit_bytes = 1 << 20;
+  std::filesystem::create_directories(harness.attempt_folder());
+  std::ofstream(harness.attempt_folder() + "/order.json") << to_json(order);
+  ASSERT_TRUE(harness.restart());
+  ASSERT_TRUE(wait_fact<TaskCleaned>(harness));
+  EXPECT_FALSE(find_fact<LaunchFailed>(harness));
+  EXPECT_EQ(find_fact<TaskExited>(harness)->status, (ExitStatus{.code = 4}));
+  EXPECT_EQ(harness.output(), "begun\n");
+}
+
+// A socket that a shim holds would still seem to be served after the daemon's
+// death.
+TEST(LocalBackend, AShimHoldsNothingThatTheDaemonHasOpen) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);  // not close-on-exec
+  const auto link = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(pipe[0]));
+  LocalHarness harness;
+  harness.backend().launch(harness.order(shell("echo ready; exec sleep 1000")));
+  ASSERT_TRUE(wait_output(harness, "ready"));
+  const auto files = "/proc/" + std::to_string(shim_pid(harness)) + "/fd";
+  for (const auto& entry : std::filesystem::directory_iterator(files))
+    EXPECT_NE(std::filesystem::read_symlink(entry.path()), link);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST(LocalBackend, ALaunchFailureNamesTheCause) {
@@ -295,14 +333,14 @@ void survives_fork_bomb(LocalHarness& harness) {
 
 TEST(LocalBackend, AForkBombHurtsOnlyItself) {
   LocalHarness harness([](LocalOptions& options) { options.processes_per_task = 40; });
-  SKIP_WITHOUT("limit processes", CgroupParent::open(harness.options().instance).limits_processes());
+  SKIP_WITHOUT("limit processes",
+               CgroupParent::open(harness.options().instance).limits_processes());
   survives_fork_bomb(harness);
 }
 
 TEST(LocalBackend, AMemoryBombEndsItsOwnTreeOnly) {
   LocalHarness harness;
-  SKIP_WITHOUT("limit memory",
-               harness.backend().capabilities().memory == Enforcement::kEnforced);
+  SKIP_WITHOUT("limit memory", harness.backend().capabilities().memory == Enforcement::kEnforced);
   const TaskId other{JobId(8), 0};
   harness.backend().launch(harness.order(shell("echo ready; sleep 1000"), other));
   harness.backend().launch(with_spec(harness.order({kHostile, "memory_bomb"}), [](JobSpec& spec) {
@@ -356,11 +394,13 @@ TEST(LocalBackend, ATaskRunsAsTheUserThatIsSet) {
   harness.backend().launch(with_spec(
       harness.order(shell("id -u; id -G; cat note; cat order.json ../../tasks/job-7/0.1/order.json "
                           "2>&1 | grep -c denied; touch mine && echo wrote > $GRIDFOLD_REPORT")),
-      [](JobSpec& spec) { spec.files = {{"note", "staged\n", false}}; }));
+      [](JobSpec& spec) {
+        spec.files = {{"note", "staged\n", false}};
+      }));
   ASSERT_TRUE(wait_fact<TaskCleaned>(harness));
   EXPECT_EQ(harness.output(), "65534\n65534\nstaged\n1\n");
   EXPECT_EQ(find_fact<TaskExited>(harness)->status, ExitStatus{});
-  struct stat about{};
+  struct stat about {};
   ASSERT_EQ(::stat((harness.state() + "/work/job-7/mine").c_str(), &about), 0);
   EXPECT_EQ(about.st_uid, 65534u);
 }
@@ -374,8 +414,8 @@ TEST(LocalBackend, FilesAreLaidOutAndNeverOutsideTheWorkingDirectory) {
   std::ofstream(outside + "/victim") << "safe";
   std::filesystem::create_symlink(outside + "/victim", harness.state() + "/work/job-7/trap");
   const auto run = [&](const std::string& path, std::uint32_t attempt) {
-    harness.backend().launch(with_spec(
-        harness.order(shell("./bin/tool"), kTask, attempt), [&](JobSpec& spec) {
+    harness.backend().launch(
+        with_spec(harness.order(shell("./bin/tool"), kTask, attempt), [&](JobSpec& spec) {
           spec.files = {{"bin/tool", "#!/bin/sh\necho tool ran\n", true},
                         {path, std::string("\xff\0bytes", 7), false}};
         }));
@@ -386,7 +426,8 @@ TEST(LocalBackend, FilesAreLaidOutAndNeverOutsideTheWorkingDirectory) {
   };
   EXPECT_TRUE(run("data/deep/file", 1));
   EXPECT_EQ(harness.output(kTask, 1), "tool ran\n");
-  EXPECT_EQ(read_text(harness.state() + "/work/job-7/data/deep/file"), std::string("\xff\0bytes", 7));
+  EXPECT_EQ(read_text(harness.state() + "/work/job-7/data/deep/file"),
+            std::string("\xff\0bytes", 7));
   EXPECT_FALSE(run("link/file", 2));
   EXPECT_FALSE(run("../escaped", 3));
   EXPECT_FALSE(run("/tmp/gridfold-absolute", 4));
@@ -410,8 +451,8 @@ TEST(LocalBackend, N12LogsAreReadBeneathTheJobsFolderOnly) {
   };
   const std::string nothing = kind("job-foreign");
   EXPECT_NE(nothing, "read");
-  for (const char* uid : {"../../etc/passwd", "..", "/etc/passwd", "%2e%2e%2f", "*", "", "job-7/0.1",
-                          "job-7/.."}) {
+  for (const char* uid :
+       {"../../etc/passwd", "..", "/etc/passwd", "%2e%2e%2f", "*", "", "job-7/0.1", "job-7/.."}) {
     EXPECT_EQ(kind(uid), nothing) << uid;
   }
   const std::string log = harness.attempt_folder() + "/stdout";

@@ -27,6 +27,7 @@ namespace {
 using Phase = AttemptStatus::Phase;
 
 constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr int kMemoryLooks = 500;  // 10 ms apart
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 // How long a killed tree may take to be gone before its devices are given up
 // as dirty: a process stuck in a driver cannot be killed by anyone.
@@ -153,6 +154,7 @@ class Shim {
     if (files[2].revents) errors_.drain();
     if (files[3].revents) learn_start();
     if (files[4].revents) hear_memory();
+    look_at_memory();
     if (files[0].revents) hear_signals();
     keep_deadline();
     if (exited_) look_for_the_end();
@@ -160,9 +162,10 @@ class Shim {
 
   int wait_milliseconds() const {
     const std::int64_t next = std::min(deadline_, exited_ ? next_look_ : kNever);
-    if (next == kNever) return -1;
+    const std::int64_t most = memory_looks_ > 0 ? 10 : 60'000;
+    if (next == kNever) return memory_looks_ > 0 ? 10 : -1;
     const std::int64_t left = next - boot_time_ns();
-    return static_cast<int>(std::clamp<std::int64_t>(left / kMillisecond + 1, 0, 60'000));
+    return static_cast<int>(std::clamp<std::int64_t>(left / kMillisecond + 1, 0, most));
   }
 
   void hear_signals() {
@@ -174,11 +177,21 @@ class Shim {
     reap();
   }
 
+  // The kernel tells before it has chosen and killed a process, so whether it
+  // did is looked at for a while.
   void hear_memory() {
     std::uint64_t count = 0;
-    if (::read(memory_.get(), &count, sizeof count) < 0) return;
+    if (::read(memory_.get(), &count, sizeof count) > 0) {
+      memory_looks_ = kMemoryLooks;
+    }
+  }
+
+  void look_at_memory() {
+    if (memory_looks_ == 0 || out_of_memory_) return;
+    --memory_looks_;
     if (!cgroup_.was_out_of_memory()) return;
     out_of_memory_ = true;
+    memory_looks_ = 0;
     kill_tree();
   }
 
@@ -337,6 +350,7 @@ class Shim {
   bool exited_ = false;  // the first process has ended
   bool out_of_memory_ = false;
   bool done_ = false;
+  int memory_looks_ = 0;            // still to be taken
   std::string asked_with_;          // the last signal the tree was asked with
   std::int64_t deadline_ = kNever;  // when to kill
   std::int64_t killed_at_ = 0;

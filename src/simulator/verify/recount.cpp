@@ -51,6 +51,7 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
     : world_(world), mirror_(mirror), queues_(queues) {
   // What the nodes will hold once all that leaves has left, claims included.
   std::vector<NodeUse> planned(world.nodes.size());
+  std::vector<NodeUse> for_good(world.nodes.size());  // fillers not counted
   std::vector<bool> claimed(world.nodes.size());
   for (const std::uint64_t id : mirror.live()) {
     const MirrorJob& job = *mirror.job(id);
@@ -59,10 +60,14 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
       if (holds(task.phase) && !leaves(job, task)) {
         const auto n = static_cast<std::size_t>(task.at.node);
         add_use(world.nodes[n], job.request(i), task.at.devices, +1, planned[n]);
+        if (!job.filler())
+          add_use(world.nodes[n], job.request(i), task.at.devices, +1, for_good[n]);
+        any_filler_ |= job.filler();
       }
       if (task.claim.node >= 0) {
         const auto n = static_cast<std::size_t>(task.claim.node);
         add_use(world.nodes[n], job.request(i), task.claim.devices, +1, planned[n]);
+        add_use(world.nodes[n], job.request(i), task.claim.devices, +1, for_good[n]);
         claimed[n] = any_claim_ = true;
       }
     }
@@ -80,6 +85,8 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
     empty_.back().known = room.known;
     room.takes_tasks = room.known && room.up && !mirror.drained(node);
     actual_.push_back(room);
+    without_fillers_.push_back(room_of(spec, for_good[n], mirror.dirty(node)));
+    without_fillers_.back().known = room.known;
     if (claimed[n]) {
       const Room then = room_of(spec, planned[n], mirror.dirty(node));
       room.cpu = std::min(room.cpu, then.cpu);
@@ -332,6 +339,11 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   // Roles that fit one by one need not fit together.
   if (fits && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
+  // For several tasks the order of choice may leave too little for the last.
+  const bool single = job.spec->roles.size() == 1 && job.spec->roles[0].min == 1;
+  if (single && any_filler_ && !job.filler() &&
+      total(without_fillers_, job.spec->roles[0].each, true) >= 1)
+    return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
     return reason.code == ReasonCode::kBehindInQueue ||
            reason.code == ReasonCode::kNotYetConsidered;

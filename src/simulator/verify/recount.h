@@ -64,7 +64,8 @@ class Recount {
   const World& world_;
   const Mirror& mirror_;
   const std::vector<QueueSpec>& queues_;
-  std::vector<Room> empty_, now_, actual_;  // by node of the world
+  std::vector<Room> empty_, now_, actual_, without_fillers_;  // by node of the world
+  bool any_filler_ = false;
   bool any_claim_ = false;
 };
 

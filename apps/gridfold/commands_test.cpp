@@ -89,6 +89,10 @@ TEST(ReasonText, OneOfAThingIsSingular) {
   EXPECT_EQ(placed(11), "Room was found for 11 tasks; starting.");
   EXPECT_EQ(reason_text("BehindInQueue", {{"position", std::int64_t{1}}}, Language::kEnglish),
             "Behind 1 other job in the queue.");
+  EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a"}}, Language::kEnglish),
+            "Waits for 1 job to give back devices.");
+  EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a,id-b"}}, Language::kEnglish),
+            "Waits for 2 jobs to give back devices.");
 }
 
 TEST(ReasonText, TheLanguageIsTheReaders) {

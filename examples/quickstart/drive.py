@@ -106,7 +106,7 @@ class Quickstart:
     def finish_training(self):
         job = self.until_ended("digits-train")
         accuracy = self.work.held_out_accuracy()
-        self.screen.step(f"training has ended: {accuracy:.1%} of digits it had never seen are read right")
+        self.screen.step(f"training has ended: {accuracy * 100:.1f} % of digits it had never seen are read right")
         self.check(job["state"] == "succeeded" and accuracy >= 0.95,
                    f"training: accuracy {accuracy:.4f} on held-out digits, at least 0.95 was asked")
 
@@ -126,7 +126,7 @@ class Quickstart:
     def finish_serving(self):
         facts = self.work.stop_client()
         self.check(facts["good"], f"service: {facts['requests']} requests, {facts['failed']} failed, "
-                                  f"{facts['accuracy']:.1%} right, 99 % within {facts['latency_p99_ms']:.0f} ms")
+                                  f"{facts['accuracy'] * 100:.1f} % right, 99 % within {facts['latency_p99_ms']:.0f} ms")
         self.daemon.call("job", "cancel", "digits-serve")
         self.until_ended("digits-serve")
         end = self.daemon.job("digits-serve")["tasks"][0].get("exit", {})
@@ -196,29 +196,39 @@ class Quickstart:
         reason = job.get("reason") or {"code": job["state"]}
         key = json.dumps(reason, sort_keys=True)
         if key not in self._sentences:
+            # "Preempted by job 01a2…": people know jobs by their names.
+            names = {other["id"]: name for name, other in self.jobs.items()}
             found = re.search(rf"^ +(.*?) +\[{reason['code']}\]$", self.daemon.call("job", "explain", job["id"]), re.M)
             if not found:
                 return reason["code"]
-            self._sentences[key] = found[1]
+            self._sentences[key] = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", lambda match: names.get(match[0], match[0]),
+                                          found[1])
         return self._sentences[key]
 
     def show(self):
         held = sum(kind["count"] for job in self.jobs.values() for kind in job["devices"])
+        if not self.screen.live:
+            if self.screen.line_is_due():
+                self.screen.line(self.summary(held))
+            return
         rows = [["JOB", "STATE", "GPU*", "PROGRESS"]]
         for name, job in self.jobs.items():
             count = sum(kind["count"] for kind in job["devices"])
             rows.append([name, self.screen.colour(job["state"], STATE_COLOURS.get(job["state"])),
-                         str(count) if count else "-", self.work.progress(name) if self.screen.live else ""])
+                         str(count) if count else "-", self.work.progress(name)])
         head = f"GPU*  {bar(held / DEVICES, 2 * DEVICES)}  {held} of {DEVICES} held   {self.screen.seconds():.1f} s"
-        self.screen.table([head, "", *columns(rows), "", "* emulated: the processes are real, the GPUs are not"],
-                          self.summary(held))
+        self.screen.table([head, "", *columns(rows), "", "* emulated: the processes are real, the GPUs are not"])
 
     def summary(self, held):
-        states = [self.filler(i)["state"] for i in self.work.fillers if f"digits-clean[{i}]" in self.jobs]
+        """The table in one line."""
+        states = [job["state"] for name, job in self.jobs.items() if name.startswith("digits-clean")]
         fillers = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+        text = f"{held} of {DEVICES} GPUs held; fillers: {fillers or 'none'}"
         train = self.jobs.get("digits-train")
-        return (f"{held} of {DEVICES} GPUs held; fillers: {fillers or 'none'}"
-                + (f"; training: {self.work.progress('digits-train') or train['state']}" if train else ""))
+        if train is None:
+            return text
+        progress = self.work.progress("digits-train") if train["state"] == "running" else ""
+        return f"{text}; training: {progress or train['state']}"
 
     # --- small things ---
 

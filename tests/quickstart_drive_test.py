@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -71,10 +72,14 @@ class Leftovers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for words, environment in ((["/bin/sleep", "60"], {"WORK": folder}),
                                        (["/usr/bin/tail", "-f", "/dev/null", folder], {})):
-                process = subprocess.Popen(words, env=environment, stderr=subprocess.DEVNULL)
+                process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL,
+                                           stderr=subprocess.DEVNULL)
                 try:
-                    name = os.path.basename(words[0])
-                    self.assertEqual(leftovers.processes(folder), [f"{process.pid} ({name})"])
+                    expected = [f"{process.pid} ({os.path.basename(words[0])})"]
+                    deadline = time.monotonic() + 10  # a process that has just begun may not show everything
+                    while leftovers.processes(folder) != expected and time.monotonic() < deadline:
+                        time.sleep(0.01)
+                    self.assertEqual(leftovers.processes(folder), expected)
                     self.assertEqual(leftovers.processes(folder, but=(process.pid,)), [])
                 finally:
                     process.kill()

@@ -48,6 +48,8 @@ class Quickstart:
         self.snapshots = os.path.join(folder, "snapshots.jsonl")
         self.checks = []  # (whether it holds, sentence)
         self.jobs = {}  # the latest look, by name
+        self.evicted, self.kept = [], {}  # fillers that gave way; the items they had done
+        self._names = {}  # of jobs, by id
         self._sentences = {}  # of reasons, as `job explain` says them
         self._look_due = 0.0
 
@@ -83,9 +85,8 @@ class Quickstart:
         self.screen.step("submitted digits-train, a gang: 4 GPUs, all or nothing; no GPU is free")
         self.until(lambda: self.jobs["digits-train"]["tasks_running"] == 4, "the gang to run")
         self.evicted = [i for i in self.work.fillers if self.filler(i)["evictions"]]
-        self.kept = {i: self.work.cleaned(i) for i in self.evicted}
-        names = ", ".join(map(str, self.evicted))
-        self.screen.step(f"the gang runs after {self.screen.seconds() - submitted:.1f} s: fillers {names} were asked, "
+        self.kept.update((i, self.work.cleaned(i)) for i in self.evicted)
+        self.screen.step(f"the gang runs after {self.screen.seconds() - submitted:.1f} s: {fillers_text(self.evicted)} "
                          "saved their place and gave back a GPU each")
 
     def kill_a_rank(self):
@@ -111,10 +112,6 @@ class Quickstart:
                    f"training: accuracy {accuracy:.4f} on held-out digits, at least 0.95 was asked")
 
     def finish_fillers(self):
-        self.until(lambda: all(self.filler(i)["state"] not in ("pending", "starting") for i in self.evicted),
-                   "the preempted fillers to run again")
-        self.screen.step("the preempted fillers go on where they were: at item "
-                         + ", ".join(f"{self.kept[i]}" for i in self.evicted))
         for i in self.work.fillers:
             self.until_ended(f"digits-clean[{i}]")
         done = [i for i in self.evicted if self.filler(i)["state"] == "succeeded" and self.work.resumed(i)]
@@ -183,13 +180,22 @@ class Quickstart:
         self._look_due = time.monotonic() + LOOK_SECONDS
         at = datetime.datetime.now(datetime.timezone.utc).isoformat()
         jobs = sorted(self.daemon.jobs(), key=lambda job: job["number"])
+        self._names = {job["id"]: job["name"] for job in jobs}
         for job in jobs:
             if job.get("reason"):
                 job["reason"]["sentence"] = self.sentence(job)
         with open(self.snapshots, "a", encoding="utf-8") as file:
             file.write(json.dumps({"at": at, "jobs": jobs}) + "\n")
-        self.jobs = {job["name"]: job for job in jobs}
+        before, self.jobs = self.jobs, {job["name"]: job for job in jobs}
+        self.tell_who_goes_on(before)
         self.show()
+
+    def tell_who_goes_on(self, before):
+        back = [i for i in self.kept if self.filler(i)["state"] == "running"
+                and before[f"digits-clean[{i}]"]["state"] in ("pending", "starting")]
+        if back:
+            items = ", ".join(str(self.kept[i]) for i in back)
+            self.screen.step(f"a GPU is free again for {fillers_text(back)}; cleaning goes on at item {items}")
 
     def sentence(self, job):
         """The reason of a job in words; its code when the reason has changed meanwhile."""
@@ -197,11 +203,10 @@ class Quickstart:
         key = json.dumps(reason, sort_keys=True)
         if key not in self._sentences:
             # "Preempted by job 01a2…": people know jobs by their names.
-            names = {other["id"]: name for name, other in self.jobs.items()}
             found = re.search(rf"^ +(.*?) +\[{reason['code']}\]$", self.daemon.call("job", "explain", job["id"]), re.M)
             if not found:
                 return reason["code"]
-            self._sentences[key] = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", lambda match: names.get(match[0], match[0]),
+            self._sentences[key] = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", lambda match: self._names.get(match[0], match[0]),
                                           found[1])
         return self._sentences[key]
 
@@ -253,6 +258,11 @@ class Quickstart:
         left = leftovers.processes(self.folder, but=(os.getpid(),)) + leftovers.cgroups(self.state)
         self.check(not left, "nothing is left running: no process, no cgroup" if not left
                    else f"left behind: {', '.join(left)}")
+
+
+def fillers_text(indices):
+    """"filler 4", "fillers 4, 5, 6"."""
+    return f"filler{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"
 
 
 def check_files(quickstart, folder, default_state):

@@ -113,6 +113,13 @@ TEST(Output, TablesAlignByCharactersAndIgnoreColour) {
   EXPECT_EQ(table.text(true), "A     B\né     x\n\033[32mlong\033[0m  y\n");
 }
 
+TEST(Output, AScreenNeverWrapsOrScrolls) {
+  EXPECT_EQ(fit_screen("one\ntwo\nthree\n", 80, 2), "one\ntwo");
+  EXPECT_EQ(fit_screen("\nabcdef\n", 6, 9), "\nabcdef");
+  EXPECT_EQ(fit_screen("██abcdef\n", 6, 9), "██abc…");
+  EXPECT_EQ(fit_screen("\033[33mabcdefg\033[0m", 6, 9), "\033[33mabcde…\033[0m");
+}
+
 TEST(Output, YamlReadsBackToTheSameValues) {
   EXPECT_EQ(json_to_yaml(R"({"a":"plain","b":"true","c":"12","d":[1,{"e":null}],"f":[],"g":""})"),
             "a: plain\nb: \"true\"\nc: \"12\"\nd:\n  - 1\n  -\n    e: null\nf: []\ng: \"\"\n");

@@ -99,9 +99,11 @@ class Quickstart:
         self.until(self.has_restarted, "the killed rank to be restarted")
         after = self.trainer()
         in_place = (after["node"], after["devices"]) == (before["node"], before["devices"])
+        others = [task["attempt"] for task in self.daemon.job("digits-train")["tasks"]]
+        others.pop(KILLED_RANK)
         self.screen.step(f"it is back after {time.monotonic() - killed:.1f} s, {self.place(after)}; "
                          "the others waited and go on from the checkpoint")
-        self.check(in_place and self.jobs["digits-train"]["evictions"] == 0,
+        self.check(in_place and others == [1, 1, 1],
                    f"restart in place: rank {KILLED_RANK} again {self.place(after)}, the other three never left")
 
     def finish_training(self):
@@ -247,8 +249,7 @@ class Quickstart:
         return self.daemon.job("digits-train")["tasks"][KILLED_RANK]
 
     def has_restarted(self):
-        task = self.trainer()
-        return task["attempt"] > 1 and task["phase"] == "running"
+        return self.trainer()["attempt"] > 1 and self.trainer()["phase"] == "running"
 
     @staticmethod
     def place(task):
@@ -289,7 +290,8 @@ def print_next(screen, quickstart):
     for command in ("run --gpu 2 -- env", "top", "ps --all", "job explain digits-train",
                     "run --gpu 9 -- echo too many"):
         screen.print(f"  {program} {command}")
-    screen.print(f"\nTo end it and all it left:\n  kill {quickstart.daemon.pid}; rm -r {quickstart.folder}")
+    screen.print(f"\nTo end it, and then to remove all of it:\n  kill {quickstart.daemon.pid}\n"
+                 f"  rm -r {quickstart.folder}")
 
 
 def make_folder():
@@ -333,9 +335,7 @@ def main():
         quickstart.compare_with_undisturbed()
         kept = options.keep
         code = 0
-    except Trouble as trouble:
-        screen.print(f"\nquickstart: {trouble}")
-    except RuntimeError as trouble:
+    except (Trouble, RuntimeError, OSError, subprocess.TimeoutExpired) as trouble:
         screen.print(f"\nquickstart: {trouble}")
     except KeyboardInterrupt:
         screen.print("\nquickstart: interrupted; cleaning up")

@@ -7,9 +7,10 @@ on static partitions.
 
 A snapshot a line: {"at": "2026-01-01T10:00:00.5Z", "jobs": [...]}, where jobs
 is what `gridfold job list -o json` prints (a list, or an object with one under
-"jobs"); a reason may have its text beside it as "sentence". A job document tells of its current run only, so the runs before an
-eviction come from the snapshots: their starts are the scheduler's own times,
-their ends are exact to the distance of two snapshots.
+"jobs"); a reason may have its text beside it as "sentence". A job document
+tells of its current run only, so the runs before an eviction come from the
+snapshots: their starts are the scheduler's own times, their ends are exact to
+the distance of two snapshots.
 
 Everything but main() and read() is a pure function of its arguments.
 """

@@ -112,16 +112,17 @@ class Work:
         return self._position(index)["done"]
 
     def resumed(self, index):
-        return "resumed at item" in self.daemon.logs(f"digits-clean[{index}]")
+        return "resumed at item" in self.daemon.logs(filler_name(index))
 
     def checksum(self, index):
-        return _checksum(self.daemon.logs(f"digits-clean[{index}]"))
+        return _checksum(self.daemon.logs(filler_name(index)))
 
     def undisturbed_checksum(self, index):
         """Of the same work, done alone and in one go."""
         items = self._position(index)["settings"]["items"]
         done = subprocess.run([PYTHON, os.path.join(HERE, "clean.py"), "--output", self._path("undisturbed"),
-                               "--seed", str(index), "--items", str(items)], capture_output=True, text=True, check=False)
+                               "--seed", str(index), "--items", str(items)], capture_output=True, text=True,
+                              check=False)
         return _checksum(done.stdout)
 
     # --- progress ---
@@ -147,6 +148,15 @@ class Work:
 
     def _path(self, *parts):
         return os.path.join(self.folder, *parts)
+
+
+def fillers_text(indices):
+    """"filler 4", "fillers 4, 5, 6"."""
+    return f"filler{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"
+
+
+def filler_name(index):
+    return f"digits-clean[{index}]"
 
 
 def _checksum(output):

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/nearest.h"
+#include "base/quote.h"
 #include "base/units.h"
 
 namespace gridfold {
@@ -49,16 +51,36 @@ void add_shared_options(Cli& cli) {
   root.add_flag("-q,--quiet", cli.quiet, "no talk on stderr but errors");
 }
 
+std::string path_of(const CLI::App& command) {
+  std::string path = command.get_name();
+  for (const auto* up = command.get_parent(); up; up = up->get_parent())
+    path = up->get_name() + " " + path;
+  return path;
+}
+
+// A word where a command should stand, or "".
+std::string stray_word(const CLI::App& root) {
+  for (const auto& word : root.remaining(true))
+    if (!word.starts_with('-')) return word;
+  return {};
+}
+
 // CLI11's own errors, in our shape.
 int report_usage(const CLI::App& root, const CLI::ParseError& trouble) {
   if (trouble.get_exit_code() == 0) return root.exit(trouble);  // --help
-  std::fprintf(stderr, "error: %s\n", trouble.what());
   const CLI::App* where = &root;
   while (!where->get_subcommands().empty()) where = where->get_subcommands().front();
-  std::string path = where->get_name();
-  for (const auto* up = where->get_parent(); up; up = up->get_parent())
-    path = up->get_name() + " " + path;
-  std::fprintf(stderr, "next:  %s --help\n", path.c_str());
+  std::string what = trouble.what();
+  std::string next = path_of(*where) + " --help";
+  const auto stray = stray_word(root);
+  if (!stray.empty() && !where->get_subcommands({}).empty()) {
+    what = path_of(*where) + " has no command " + quote(stray);
+    std::vector<std::string_view> known;
+    for (const auto* sub : where->get_subcommands({})) known.push_back(sub->get_name());
+    if (const auto meant = nearest(stray, known); !meant.empty())
+      next = "did you mean " + path_of(*where) + " " + std::string(meant) + "?";
+  }
+  std::fprintf(stderr, "error: %s\nnext:  %s\n", what.c_str(), next.c_str());
   return kExitUsage;
 }
 

@@ -306,6 +306,14 @@ TEST(CommandLine, UsageErrorsAreTwoAndTalkOnStderr) {
   }
 }
 
+TEST(CommandLine, AMistypedCommandNamesTheNearest) {
+  EXPECT_EQ(run({"nod", "list"}).err,
+            "error: gridfold has no command \"nod\"\nnext:  did you mean gridfold node?\n");
+  EXPECT_EQ(
+      run({"job", "lsit"}).err,
+      "error: gridfold job has no command \"lsit\"\nnext:  did you mean gridfold job list?\n");
+}
+
 TEST(CommandLine, HelpIsDataAndZero) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--help"}, {"job", "--help"}, {"run", "--help"}}) {

@@ -139,7 +139,12 @@ int run_to_end(const Cli& cli, const ClientOptions& options, const std::string& 
     }
     talk(cli, "cancelling; again to leave the job alone");
     Client canceller(options);
-    if (const auto done = canceller.act(id, "cancel"); !done) report(done.error());
+    const auto done = canceller.act(id, "cancel");
+    if (done) return;
+    const int code = report(done.error());
+    // Nobody to ask: waiting for it would make us deaf to the one signal that
+    // a supervisor sends.
+    if (done.error().kind == ErrorKind::kUnavailable) _exit(code);
   });
   follow_job(cli, options, *job);
   job = wait_for_end(client, id);

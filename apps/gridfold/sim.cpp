@@ -1,5 +1,5 @@
 // gridfold sim: here for the help and the completion. `sim run` has flags of
-// its own and is called by main() before this command line is read.
+// its own and is called by gridfold_main.cpp before this command line is read.
 #include <CLI/CLI.hpp>
 
 #include "apps/gridfold/cli.h"

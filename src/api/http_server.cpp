@@ -1,9 +1,12 @@
 #include "api/http_server.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "api/http_session.h"
 
@@ -30,6 +33,23 @@ std::string local_peer(int descriptor) {
   socklen_t size = sizeof credentials;
   if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return "unknown";
   return "uid:" + std::to_string(credentials.uid);
+}
+
+// Children of the daemon outlive it and must not keep its sockets open: asio
+// opens them without this.
+template <class Socket>
+void close_on_exec(Socket& socket) {
+  fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+}
+
+// A listening socket that is closed on exec from its first moment.
+template <class Acceptor, class Protocol>
+void open_acceptor(Acceptor& acceptor, const Protocol& protocol, error_code& error) {
+  const int descriptor = socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0)
+    error.assign(errno, boost::system::system_category());
+  else
+    acceptor.assign(protocol, descriptor, error);
 }
 
 bool somebody_answers(const std::string& path) {
@@ -83,7 +103,7 @@ Result<void> HttpServer::State::bind_local() {
   const mode_t before = umask(0177);
   error_code error;
   local.emplace(io);
-  local->open(LocalProtocol(), error);
+  open_acceptor(*local, LocalProtocol(), error);
   if (!error) local->bind(LocalProtocol::endpoint(options.unix_socket), error);
   umask(before);
   if (!error) local->listen(asio::socket_base::max_listen_connections, error);
@@ -101,7 +121,7 @@ Result<void> HttpServer::State::bind_tcp() {
   const Tcp::endpoint endpoint(asio::ip::make_address(address->host, error), address->port);
   if (error) return invalid("\"" + address->host + "\" is not an address");
   tcp.emplace(io);
-  tcp->open(endpoint.protocol(), error);
+  open_acceptor(*tcp, endpoint.protocol(), error);
   if (!error) tcp->set_option(asio::socket_base::reuse_address(true), error);
   if (!error) tcp->bind(endpoint, error);
   if (!error) tcp->listen(asio::socket_base::max_listen_connections, error);
@@ -126,6 +146,7 @@ void HttpServer::State::accept(Acceptor& acceptor, Gate gate) {
       });
       return;
     }
+    close_on_exec(socket);
     auto peer = gate == Gate::kOwner ? local_peer(socket.native_handle()) : std::string("token");
     serve(ByteSocket(std::move(socket)), gate, std::move(peer));
     accept(acceptor, gate);

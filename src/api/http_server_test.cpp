@@ -331,6 +331,29 @@ TEST_F(HttpServerTest, ASecondDaemonIsRefusedAndAStaleSocketIsNot) {
   EXPECT_TRUE(HttpServer::open(options_));
 }
 
+// A task's shim outlives the daemon; were it to inherit the socket, the next
+// daemon would believe that this one still listens.
+TEST_F(HttpServerTest, ChildrenDoNotInheritItsSockets) {
+  start();
+  Wire wire(options_.unix_socket);
+  wire.write("GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  wire.read_until("GET /x");
+  int sockets = 0, inherited = 0;
+  for (int descriptor = 3; descriptor < 256; ++descriptor) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    int listening = 0;
+    size = sizeof listening;
+    getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size);
+    if (listening == 0) continue;
+    ++sockets;
+    inherited += (fcntl(descriptor, F_GETFD) & FD_CLOEXEC) == 0;
+  }
+  EXPECT_EQ(sockets, 2);
+  EXPECT_EQ(inherited, 0);
+}
+
 TEST_F(HttpServerTest, TheTokenFileIsForItsOwnerOnly) {
   const auto path = folder_ + "/token";
   const auto made = load_or_create_token(path);

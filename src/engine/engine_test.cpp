@@ -185,6 +185,22 @@ TEST_F(EngineTest, EvictsNoMoreThanNeeded) {
   EXPECT_EQ(stopped.size(), 3u);
 }
 
+TEST_F(EngineTest, FillersDoNotKeepEachGapFromWorkThatMayEvictThem) {
+  nodes(1, 8);
+  const JobId a = submit(gang(1, 4));
+  run(a);
+  const JobId waiting = submit(gang(1, 8));
+  const JobId filler = submit(gang(1, 4, WorkloadClass::kFiller));
+  run(filler);
+  submit(gang(1, 4, WorkloadClass::kFiller));
+  EXPECT_TRUE(stopped.empty());  // a is no filler: stopping the filler would not suffice
+  exit(a, 0);
+  EXPECT_EQ(state(filler), JobState::kStopping);
+  EXPECT_EQ(engine.explain(waiting).front().code, ReasonCode::kPreemptionPending);
+  exit(filler, 0, {.signal = 15});
+  EXPECT_EQ(state(waiting), JobState::kStarting);
+}
+
 TEST_F(EngineTest, RestartsAFailedTaskInPlace) {
   nodes(2, 8);
   JobSpec spec = gang(2, 8);
@@ -358,6 +374,40 @@ TEST_F(EngineTest, TimeLimitEndsAJob) {
   exit(job, 0, {.signal = 15});
   EXPECT_EQ(state(job), JobState::kFailed);
   EXPECT_EQ(engine.job(job)->reason->code, ReasonCode::kTimeLimit);
+}
+
+TEST_F(EngineTest, RoomThatOnlyAPromiseTookIsGivenAgainWhenAnotherHoldingGoes) {
+  nodes(1, 1);
+  const auto cores = [&](int count, int gpus, WorkloadClass cls) {
+    JobSpec spec = gang(1, gpus, cls);
+    spec.roles[0].each.cpu = MilliCores(1000 * count);
+    return submit(spec);
+  };
+  const JobId filler = cores(20, 1, WorkloadClass::kFiller);
+  const JobId other = cores(20, 0, WorkloadClass::kTrain);
+  run(filler);
+  run(other);
+  // 24 cores are free; the promise takes 40 of what will be free, which leaves 4.
+  cores(40, 1, WorkloadClass::kTrain);
+  const JobId small = cores(10, 0, WorkloadClass::kTrain);
+  ASSERT_EQ(state(small), JobState::kPending);
+  // The other has ended and is being cleared up: now 24 will be left, and 24 are free.
+  step({TaskExited{{other, 0}, 1, {}}});
+  EXPECT_EQ(state(small), JobState::kStarting);
+}
+
+TEST_F(EngineTest, RolesThatFitOneByOneAndNotTogetherSayWhyTheyWait) {
+  nodes(1, 0);
+  JobSpec spec = gang(1, 0);
+  spec.roles[0].each.cpu = MilliCores(40'000);
+  spec.roles.push_back(spec.roles[0]);
+  spec.roles[1].name = "second";
+  const JobId job = submit(spec);
+  ASSERT_EQ(state(job), JobState::kPending);
+  const auto reason = engine.main_reason(job);
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(reason->code, ReasonCode::kFragmented);
+  EXPECT_EQ(reason->number("roles"), 2);
 }
 
 }  // namespace

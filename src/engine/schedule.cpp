@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -22,6 +23,7 @@ void Engine::State::enter_queue(EngineJob& job) {
     slot = std::make_unique<PendingGroup>();
     slot->key = key;
     slot->queue = job.queue;
+    slot->filler = is_filler(job);
     groups_by_request.resize(std::max(groups_by_request.size(), cluster.request_count()));
     for (std::size_t r = 0; r < roles.size(); ++r) {
       slot->asks.push_back({job.requests[r], roles[r].count});
@@ -68,10 +70,22 @@ void Engine::State::unpark(PendingGroup& group) {
   ready.emplace(*group.jobs.begin(), &group);
 }
 
+// Once all fillers on the node have been asked to leave.
+Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
+  Cluster::Scratch book;
+  cluster.planned(node, book);
+  for (const Cluster::Holding& holding : cluster.holdings(node)) {
+    if (holding.staying == Cluster::Staying::kStays && is_filler(jobs.at(holding.task.job)))
+      Cluster::add_back(book, *holding.request, holding.devices);
+  }
+  return book;
+}
+
 // A parked group is looked at again only when a node on which one of its tasks
-// fits has got more room, or quota was given back.
+// fits has got more room, or quota was given back. For work that may evict
+// fillers their room counts as well: else they would keep each gap from it.
 void Engine::State::wake_groups() {
-  if (quota_freed) {
+  if (quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten)) {
     for (auto& [key, group] : groups) {
       if (group->parked == PendingGroup::Parked::kForQuota) unpark(*group);
     }
@@ -79,6 +93,10 @@ void Engine::State::wake_groups() {
   if (freed.empty()) return;
   std::sort(freed.begin(), freed.end());
   freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
+  std::vector<Cluster::Scratch> reclaimable;  // beside freed
+  if (filler_holdings > 0) {
+    for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
+  }
   for (std::uint32_t id = 0; id < groups_by_request.size(); ++id) {
     const auto& waiting = groups_by_request[id];
     const bool any_parked = std::any_of(
@@ -86,12 +104,16 @@ void Engine::State::wake_groups() {
         [](const PendingGroup* group) { return group->parked == PendingGroup::Parked::kForRoom; });
     if (!any_parked) continue;
     const Request& request = cluster.request(id);
-    const bool woken = std::any_of(freed.begin(), freed.end(), [&](NodeId node) {
-      return cluster.usable(node) && fits(cluster.room(node), request);
-    });
-    if (!woken) continue;
+    bool free = false;
+    bool free_of_fillers = false;
+    for (std::size_t i = 0; i < freed.size() && !free; ++i) {
+      if (!cluster.usable(freed[i])) continue;
+      free = fits(cluster.room(freed[i]), request);
+      free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
+    }
     for (PendingGroup* group : waiting) {
-      if (group->parked == PendingGroup::Parked::kForRoom) unpark(*group);
+      const bool woken = free || (free_of_fillers && !group->filler);
+      if (woken && group->parked == PendingGroup::Parked::kForRoom) unpark(*group);
     }
   }
 }
@@ -100,8 +122,14 @@ void Engine::State::wake_groups() {
 
 void Engine::State::run_cycle() {
   while (!ready.empty()) {
-    PendingGroup& group = *ready.begin()->second;
-    EngineJob& job = jobs.at(ready.begin()->first.job);
+    auto first = ready.begin();
+    if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
+      for (auto it = ready.begin(); it != ready.end(); ++it) {
+        if (it->second < first->second) first = it;
+      }
+    }
+    PendingGroup& group = *first->second;
+    EngineJob& job = jobs.at(first->first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
     try_start(group, job);
@@ -129,7 +157,8 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
   for (std::size_t r = 0; r < group.asks.size() && room; ++r)
-    room = scores.total_slots(*group.asks[r].request) >= group.mins[r];
+    room = scores.total_slots(*group.asks[r].request) >=
+           group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
   if (room) {
     const std::vector<Placed> placed = place(job, target);
     if (!placed.empty()) {
@@ -160,7 +189,8 @@ std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
       placed.push_back({task, {best->node, best->devices}, best->feasible_nodes, best->score});
       ++found;
     }
-    if (found < roles[r].min) {
+    const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
+    if (found < roles[r].min - (lenient ? 1 : 0)) {
       for (auto it = placed.rbegin(); it != placed.rend(); ++it)
         cluster.give_back(it->allocation.node, {job.record.id, it->task});
       return {};
@@ -182,7 +212,8 @@ void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
                Reason(ReasonCode::kPlaced, {{"tasks", static_cast<std::int64_t>(placed.size())}}));
   for (const Placed& at : placed) {
     record.tasks[at.task].allocation = at.allocation;
-    queues.charge(job.queue, cluster, request_of(job, at.task), +1);
+    if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
+      queues.charge(job.queue, cluster, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
     launch(job, at.task, at.feasible, at.score);
   }

@@ -42,6 +42,7 @@ struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
   std::vector<std::uint32_t> key;
   QueueId queue;
+  bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
@@ -121,6 +122,7 @@ struct Engine::State {
   void fire_timers();
   void hold(EngineJob& job, std::uint32_t task);     // books its allocation
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
+  void let_go(EngineJob& job, std::uint32_t task);
   void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
   void drop_claims(EngineJob& job);
   std::vector<JobId> leave_order(QueueId queue);
@@ -142,6 +144,7 @@ struct Engine::State {
     std::int32_t feasible = 0;
     std::int64_t score = 0;
   };
+  Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
   void run_cycle();
   void fulfil_claims();

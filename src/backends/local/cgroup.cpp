@@ -69,7 +69,8 @@ std::vector<std::string> subgroups(const std::string& folder) {
 }
 
 void collect_members(const std::string& folder, std::vector<pid_t>& pids) {
-  for (const auto line : split(read_control(folder + "/cgroup.procs"), '\n')) {
+  const std::string text = read_control(folder + "/cgroup.procs");
+  for (const auto line : split(text, '\n')) {
     pid_t pid = 0;
     std::from_chars(line.data(), line.data() + line.size(), pid);
     if (pid > 0) pids.push_back(pid);  // 0: of another pid namespace

@@ -2,15 +2,14 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -117,9 +116,22 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   failing.fail_errno(LaunchFault::kJob, "cannot run " + program);
 }
 
+// The shim's lock above all: held by a child, it would outlive the shim.
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned next = 3;
+  for (const int file : kept) {
+    const auto number = static_cast<unsigned>(file);
+    if (number > next) ::syscall(SYS_close_range, next, number - 1, 0);
+    next = std::max(next, number + 1);
+  }
+  ::syscall(SYS_close_range, next, ~0u, 0);
+}
+
 [[noreturn]] void run_child(const ShimOrder& order, const std::string& workdir, int output,
                             int errors, const std::string& score, int go, int failure) {
   const Failing failing(failure);
+  close_all_but({output, errors, go, failure});
   // The shim owns the task: without it nobody would see the task end.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char byte = 0;
@@ -130,8 +142,6 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   if (null < 0 || ::dup2(null, 0) < 0 || ::dup2(output, 1) < 0 || ::dup2(errors, 2) < 0) {
     failing.fail_errno(LaunchFault::kNode, "set up descriptors");
   }
-  // A second fence: every descriptor of ours is close-on-exec already.
-  ::syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC);
   if (!score.empty()) {
     const FileDescriptor file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
     if (file.is_open()) write_all(file.get(), score);

@@ -68,12 +68,21 @@ LocalBackend::LocalBackend(LocalOptions options) : options_(std::move(options)) 
 }
 
 LocalBackend::~LocalBackend() {
+  const bool idle = !monitor_ || !monitor_->has_live();
   monitor_.reset();
-  for (const auto& hierarchy : cgroups_.hierarchies()) {
-    // Refused by the kernel while a shim is left in it.
-    ::rmdir((hierarchy.folder + "/" + kShimsGroup).c_str());
-  }
+  // The kernel refuses while a shim is in it: one whose task runs on, or one
+  // that has written its last record and takes a moment to be gone.
+  for (int tries = 0; !remove_shims_group() && idle && tries < 100; ++tries) ::usleep(5000);
   cgroups_.remove_if_empty();
+}
+
+bool LocalBackend::remove_shims_group() const {
+  bool gone = true;
+  for (const auto& hierarchy : cgroups_.hierarchies()) {
+    const std::string group = hierarchy.folder + "/" + kShimsGroup;
+    gone = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && gone;
+  }
+  return gone;
 }
 
 Capabilities LocalBackend::capabilities() const {
@@ -176,15 +185,15 @@ Result<LogChunk> LocalBackend::read_log(std::string_view job_uid, TaskId task,
   if (!tasks) return tasks.error();
   auto chunk = read_log_file(tasks->get(), name, stream, offset, limit);
   const bool unknown = !chunk && chunk.error().kind == ErrorKind::kNotFound;
-  const bool ordered_just_now = unknown && monitor_->knows(job_uid, task, attempt) &&
-                                !open_beneath(tasks->get(), name.path(), O_PATH);
-  if (ordered_just_now) return LogChunk{.next_offset = offset};
-  return chunk;
+  if (!unknown || !monitor_->knows(job_uid, task, attempt)) return chunk;
+  // Ordered just now: its folder comes soon, or has come since we looked.
+  if (!open_beneath(tasks->get(), name.path(), O_PATH)) return LogChunk{.next_offset = offset};
+  return read_log_file(tasks->get(), name, stream, offset, limit);
 }
 
 Result<void> LocalBackend::remove_job(const std::string& job_uid) {
   if (!is_safe_name(job_uid)) return not_found("there is no job \"" + job_uid + "\"");
-  if (monitor_->has_live(job_uid)) return conflict("job " + job_uid + " still has a task here");
+  if (monitor_->has_live_of(job_uid)) return conflict("job " + job_uid + " still has a task here");
   for (const char* part : {"tasks", "work"}) {
     const auto folder = open_beneath(state_.get(), part, O_RDONLY | O_DIRECTORY);
     if (!folder) return folder.error();

@@ -76,6 +76,7 @@ class LocalBackend final : public Backend {
   Result<void> remove_job(const std::string& job_uid);
 
  private:
+  bool remove_shims_group() const;
   // An order for a shim, or what is wrong with it.
   Result<ShimOrder> shim_order(const LaunchOrder& order) const;
 

@@ -108,7 +108,10 @@ TEST(LocalBackend, N10TheLastLineIsNeverLost) {
     harness.wait_until([&] {
       const auto chunk = harness.backend().read_log(LocalHarness::job_uid(task.job), task, 1,
                                                     LogStream::kOutput, text.size(), 7);
-      if (!chunk) return true;
+      if (!chunk) {
+        text += chunk.error().describe();
+        return true;
+      }
       text += chunk->bytes;
       return ended = chunk->ended;
     });
@@ -241,6 +244,40 @@ TEST(LocalBackend, ANurseryKilledIsReplaced) {
     return seen->tasks.back().phase == ObservedTask::Phase::kCleaned;
   }));
   EXPECT_FALSE(find_fact<TaskExited>(harness)) << "the first task's shim lives on";
+}
+
+// Ordered by a daemon that was killed before the shim began: begun, and no
+// launch failure that would count against the node.
+TEST(LocalBackend, WhatWasOrderedAndNeverBegunIsBegunAfterARestart) {
+  LocalHarness harness;
+  ShimOrder order;
+  order.task = kTask;
+  order.name = {LocalHarness::job_uid(kTask.job), kTask.index, 1};
+  order.command = shell("echo begun; exit 4");
+  order.log_limit_bytes = 1 << 20;
+  std::filesystem::create_directories(harness.attempt_folder());
+  std::ofstream(harness.attempt_folder() + "/order.json") << to_json(order);
+  ASSERT_TRUE(harness.restart());
+  ASSERT_TRUE(wait_fact<TaskCleaned>(harness));
+  EXPECT_FALSE(find_fact<LaunchFailed>(harness));
+  EXPECT_EQ(find_fact<TaskExited>(harness)->status, (ExitStatus{.code = 4}));
+  EXPECT_EQ(harness.output(), "begun\n");
+}
+
+// A socket that a shim holds would still seem to be served after the daemon's
+// death.
+TEST(LocalBackend, AShimHoldsNothingThatTheDaemonHasOpen) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);  // not close-on-exec
+  const auto link = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(pipe[0]));
+  LocalHarness harness;
+  harness.backend().launch(harness.order(shell("echo ready; exec sleep 1000")));
+  ASSERT_TRUE(wait_output(harness, "ready"));
+  const auto files = "/proc/" + std::to_string(shim_pid(harness)) + "/fd";
+  for (const auto& entry : std::filesystem::directory_iterator(files))
+    EXPECT_NE(std::filesystem::read_symlink(entry.path()), link);
+  ::close(pipe[0]);
+  ::close(pipe[1]);
 }
 
 TEST(LocalBackend, ALaunchFailureNamesTheCause) {

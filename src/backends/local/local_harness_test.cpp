@@ -87,13 +87,8 @@ void LocalHarness::end_everything() {
   const auto is_over = [](const ObservedTask& task) {
     return task.phase >= ObservedTask::Phase::kCleaned;
   };
-<<<<<<< HEAD
-  const auto observed = backend_->observe();
-  for (const auto& task : observed->tasks) {
-=======
   const auto running = backend_->observe();
   for (const auto& task : running->tasks) {
->>>>>>> local
     if (!is_over(task)) {
       backend_->stop({task.task, task.attempt, "here", "KILL", Duration::seconds(0)});
     }

@@ -51,9 +51,11 @@ Result<LogChunk> read_log_file(int tasks, const AttemptName& name, LogStream str
                                  O_RDONLY | O_NONBLOCK);
   struct stat about {};
   if (!file) {
-    // Not begun yet, or never; but a link in its place is no log at all.
+    // Not begun yet (it may appear this very moment), or never; but a link in
+    // its place is no log at all.
     const char* path = stream == LogStream::kOutput ? "stdout" : "stderr";
-    if (::fstatat(folder->get(), path, &about, AT_SYMLINK_NOFOLLOW) == 0) return nothing;
+    const bool there = ::fstatat(folder->get(), path, &about, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && !S_ISREG(about.st_mode)) return nothing;
     return chunk;
   }
   if (::fstat(file->get(), &about) != 0 || !S_ISREG(about.st_mode)) return nothing;

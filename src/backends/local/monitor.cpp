@@ -147,7 +147,13 @@ std::vector<ObservedTask> Monitor::observe() const {
   return seen;
 }
 
-bool Monitor::has_live(std::string_view job_uid) const {
+bool Monitor::has_live() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(attempts_.begin(), attempts_.end(),
+                     [](const auto& entry) { return !entry.second.status.is_over(); });
+}
+
+bool Monitor::has_live_of(std::string_view job_uid) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
     return entry.second.name.job_uid == job_uid && !entry.second.status.is_over();
@@ -281,7 +287,7 @@ void Monitor::find_attempts() {
       const auto order = read_order(folder->get());
       if (!order) continue;  // forgotten, or never quite ordered
       const Key key{order->task, name->attempt};
-      attempts_.try_emplace(key, Attempt{.name = *name, .may_have_stop = true});
+      attempts_.try_emplace(key, Attempt{.name = *name, .may_have_stop = true, .inherited = true});
       unsettled_.insert(key);
     }
   }
@@ -299,8 +305,14 @@ void Monitor::remove_stray_groups() {
   }
 }
 
+// Ordered just before the backend's own end. A shim of then that comes late
+// after all finds the lock held, or the attempt's status.
+bool Monitor::was_never_begun(const Attempt& attempt, const FileDescriptor& folder) const {
+  return attempt.inherited && !read_status(folder.get()) && !read_identity(folder.get());
+}
+
 // Decides what an attempt without a known shim is: running (its shim holds the
-// lock), over, or lost.
+// lock), over, never begun, or lost.
 void Monitor::adopt(const Key& key) {
   Attempt* attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over() || attempt->shim.is_open()) {
@@ -314,17 +326,24 @@ void Monitor::adopt(const Key& key) {
   look(key);
   attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over()) return;
-  const FileDescriptor lock(
+  FileDescriptor lock(
       ::openat(folder->get(), kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock.is_open()) return;
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-    recover(key, std::move(*folder));
-    return;
+    if (!was_never_begun(*attempt, *folder)) return recover(key, std::move(*folder));
+    lock.reset();  // it is the shim's to hold
+    attempt->inherited = false;
+    unsettled_.erase(key);
+    return request(key, name);
   }
   const auto identity = read_identity(folder->get());
   if (!identity) return;  // it has only just begun
   FileDescriptor shim(static_cast<int>(::syscall(SYS_pidfd_open, identity->pid, 0)));
-  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) return;
+  if (!shim.is_open() || start_time_of(identity->pid) != identity->start_time) {
+    // Dead, yet its lock is held: by a child it forked and never let go.
+    end_tree(name);
+    return;
+  }
   follow(key, std::move(shim));
 }
 

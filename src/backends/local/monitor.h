@@ -49,8 +49,9 @@ class Monitor {
   void forget(TaskId task, std::uint32_t attempt);
 
   std::vector<ObservedTask> observe() const;
-  // Whether an attempt of the job is known and not over.
-  bool has_live(std::string_view job_uid) const;
+  // Whether an attempt, of any job or of this one, is known and not over.
+  bool has_live() const;
+  bool has_live_of(std::string_view job_uid) const;
   bool knows(std::string_view job_uid, TaskId task, std::uint32_t attempt) const;
 
  private:
@@ -63,6 +64,7 @@ class Monitor {
     FileDescriptor shim;         // pidfd; open while the shim is known to live
     int watch = -1;              // inotify
     bool may_have_stop = false;  // a stop record may lie there unheard
+    bool inherited = false;      // of an earlier backend, which may not have begun it
     bool forget_when_over = false;
   };
 
@@ -82,6 +84,7 @@ class Monitor {
   void request(const Key& key, const AttemptName& name);
   void follow(const Key& key, FileDescriptor shim);
   void adopt(const Key& key);
+  bool was_never_begun(const Attempt& attempt, const FileDescriptor& folder) const;
   void recover(const Key& key, FileDescriptor folder);
   bool end_tree(const AttemptName& name) const;
   void watch(const Key& key);

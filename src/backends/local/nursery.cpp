@@ -111,6 +111,9 @@ Result<Nursery> Nursery::start(const std::string& program,
     ::posix_spawn_file_actions_addopen(&actions, file, "/dev/null", file ? O_WRONLY : O_RDONLY, 0);
   }
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], kSocketInNursery);
+  // Whatever else the daemon has open, close-on-exec or not, such as the socket
+  // it listens on: held by a shim, it would outlive the daemon.
+  ::posix_spawn_file_actions_addclosefrom_np(&actions, kSocketInNursery + 1);
   posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
   sigset_t none;

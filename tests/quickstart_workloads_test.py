@@ -238,6 +238,17 @@ class Serving(WithFolder):
         self.assertEqual(service.wait(), 0, service.text())
         self.assertFalse(os.path.exists(self.path("port")))
 
+    def test_a_load_that_is_asked_to_end_counts_what_it_sent(self):
+        self.start()
+        client = Process(self, "client.py", "--port-file", self.path("port"), "--rate", 100, "--seconds", 60,
+                         "--accuracy", 0.5)
+        own = iter(range(1, 10**6))  # looks at /healthz are requests, too
+        wait_for(lambda: json.loads(self.ask("GET", "/healthz")[1])["requests"] > next(own) + 20, "some requests")
+        client.send(signal.SIGTERM)
+        self.assertEqual(client.wait(), 0, client.text())
+        facts = json.loads(client.text())
+        self.assertTrue(10 < facts["requests"] == facts["answered"] < 6000, facts)
+
     def test_a_request_that_is_open_at_the_end_is_answered(self):
         service = self.start()
         body = json.dumps({"pixels": [0] * digits.PIXELS}).encode()

@@ -157,6 +157,12 @@ int report(const Error& error) {
   return exit_code_of(error.kind);
 }
 
+void remark(const Cli& cli, const std::string& sentence) {
+  if (cli.quiet) return;
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", sentence.c_str());
+}
+
 int with_client(const Cli& cli, const std::function<int(Client&)>& work) {
   auto options = client_options(cli);
   if (!options) return report(options.error());

@@ -61,6 +61,9 @@ Result<ClientOptions> client_options(const Cli& cli);
 int exit_code_of(ErrorKind kind);
 // Writes "error: …" and the next step to stderr; gives the exit code.
 int report(const Error& error);
+// Talk that belongs below what was printed before it: stdout, which may be
+// buffered, is written out first. Nothing under --quiet.
+void remark(const Cli& cli, const std::string& sentence);
 // Connects and runs; the usual shape of a command.
 int with_client(const Cli& cli, const std::function<int(Client&)>& work);
 

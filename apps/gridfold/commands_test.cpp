@@ -1,15 +1,21 @@
 // The command line without a daemon: texts, formats, configuration and exit
 // codes.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/config.h"
+#include "apps/gridfold/daemon.h"
 #include "apps/gridfold/follow.h"
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
@@ -73,6 +79,16 @@ TEST(ReasonText, UnknownCodesAndMissingParametersAreShownAsTheyAre) {
   EXPECT_EQ(reason_text("TaskFailed", {{"task", std::int64_t{0}}, {"signal", std::int64_t{9}}},
                         Language::kEnglish),
             "Task 0 failed. Signal 9.");
+}
+
+TEST(ReasonText, OneOfAThingIsSingular) {
+  const auto placed = [](std::int64_t tasks) {
+    return reason_text("Placed", {{"tasks", tasks}}, Language::kEnglish);
+  };
+  EXPECT_EQ(placed(1), "Room was found for 1 task; starting.");
+  EXPECT_EQ(placed(11), "Room was found for 11 tasks; starting.");
+  EXPECT_EQ(reason_text("BehindInQueue", {{"position", std::int64_t{1}}}, Language::kEnglish),
+            "Behind 1 other job in the queue.");
 }
 
 TEST(ReasonText, TheLanguageIsTheReaders) {
@@ -198,6 +214,47 @@ TEST(JobSource, NeitherNorBothIsAnError) {
   JobSource bad;
   bad.environment = {"NOVALUE"};
   EXPECT_EQ(read_source(bad, {"x"}).error().field, "--env");
+}
+
+// Both streams in one file, as in `gridfold ps >file 2>&1`.
+TEST(Output, ARemarkComesAfterWhatWasPrintedBefore) {
+  const auto path = testing::TempDir() + "/remark." + std::to_string(getpid());
+  std::fflush(stdout);
+  const int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND, 0600);
+  dup2(file, STDOUT_FILENO);
+  dup2(file, STDERR_FILENO);
+  CLI::App root;
+  Cli cli{root};
+  std::fputs("TABLE\n", stdout);
+  remark(cli, "* note");
+  cli.quiet = true;
+  remark(cli, "unsaid");
+  std::fflush(stdout);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  for (const int used : {out, err, file}) close(used);
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::filesystem::remove(path);
+  EXPECT_EQ(text.str(), "TABLE\n* note\n");
+}
+
+// --- The daemon's first words ---
+
+TEST(DaemonNotes, AMachineWithoutADriverIsNotInTrouble) {
+  const auto state = testing::TempDir() + "/notes." + std::to_string(getpid());
+  DaemonConfig config;
+  config.state = state;
+  config.plugins = GRIDFOLD_BINARY_DIR "/device_plugins";
+  ASSERT_TRUE(std::filesystem::exists(config.plugins + "/nvml.so"));
+  {
+    const auto daemon = Daemon::start(config);
+    ASSERT_TRUE(daemon) << daemon.error().describe();
+    for (const auto& note : (*daemon)->notes())
+      EXPECT_EQ(note.find("device plug-in"), std::string::npos) << note;
+  }
+  std::filesystem::remove_all(state);
 }
 
 // --- Exit codes ---

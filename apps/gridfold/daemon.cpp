@@ -111,7 +111,8 @@ std::string summary_of(const NodeSpec& node) {
 std::vector<std::string> notes_of(const Machine& machine, const Capabilities& capabilities) {
   std::vector<std::string> notes;
   for (const auto& trouble : machine.troubles)
-    notes.push_back("device plug-in " + trouble.plugin + ": " + trouble.error.describe());
+    if (trouble.kind != PluginHost::TroubleKind::kAbsent)
+      notes.push_back("device plug-in " + trouble.plugin + ": " + trouble.error.describe());
   for (std::size_t i = 0; i < machine.node.devices.size(); ++i)
     if (const auto& device = machine.node.devices[i]; !device.fault.empty())
       notes.push_back("device " + std::to_string(i) + " (" + device.model +

@@ -43,8 +43,7 @@ void print_jobs(const Cli& cli, const Listing& listing) {
   }
   const auto table = job_table(listing.jobs, wall_clock_now(), cli.language());
   std::fputs(table.text(!cli.no_headers).c_str(), stdout);
-  const auto note = emulated_note(listing.jobs);
-  if (!note.empty() && !cli.quiet) std::fprintf(stderr, "%s\n", note.c_str());
+  if (const auto note = emulated_note(listing.jobs); !note.empty()) remark(cli, note);
 }
 
 int list(const Cli& cli, const ListOptions& options) {
@@ -52,10 +51,11 @@ int list(const Cli& cli, const ListOptions& options) {
     const auto listing = fetch(client, options);
     if (!listing) return report(listing.error());
     print_jobs(cli, *listing);
-    if (listing->more && !cli.quiet)
-      std::fprintf(stderr, "the newest %zu are shown; --limit shows more\n", listing->jobs.size());
-    if (listing->jobs.empty() && cli.format() == OutputFormat::kTable && !cli.quiet)
-      std::fprintf(stderr, "no %sjobs\n", options.all || !options.state.empty() ? "" : "live ");
+    if (listing->more)
+      remark(cli, "the newest " + std::to_string(listing->jobs.size()) +
+                      " are shown; --limit shows more");
+    if (listing->jobs.empty() && cli.format() == OutputFormat::kTable)
+      remark(cli, options.all || !options.state.empty() ? "no jobs" : "no live jobs");
     return kExitOk;
   });
 }

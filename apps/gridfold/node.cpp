@@ -53,7 +53,7 @@ void print_nodes(const Cli& cli, const std::vector<NodeView>& nodes) {
                    devices_of(node), std::to_string(node.tasks.size()),
                    node.reason ? reason_sentence(*node.reason, cli.language()) : ""});
   std::fputs(table.text(!cli.no_headers).c_str(), stdout);
-  if (any_emulated(nodes) && !cli.quiet) std::fputs("* emulated device\n", stderr);
+  if (any_emulated(nodes)) remark(cli, "* emulated device");
 }
 
 int list(const Cli& cli) {

@@ -37,8 +37,8 @@ constexpr Sentence kSentences[] = {
      "short.",
      "队列 {queue} 已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 {short}。"},
     {ReasonCode::kFragmented,
-     "Each resource is free on some node, but no node has all of them free together.",
-     "每种资源都有节点空闲，但没有一个节点同时空出全部。"},
+     "Each resource is free somewhere, but there is no room for all of them together.",
+     "每种资源都有空闲，但没有地方能同时放下全部。"},
     {ReasonCode::kGangIncomplete, "{have} of the gang's {need} tasks would fit now.",
      "任务组需要 {need} 个任务，目前只能放下 {have} 个。"},
     {ReasonCode::kBehindInQueue, "Behind {position} other jobs in the queue.",
@@ -46,7 +46,7 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDependencyPending, "Waits for job {job} to end.", "等待作业 {job} 结束。"},
     {ReasonCode::kHeld, "Held by {by} until it is released.", "被 {by} 暂停，等待释放。"},
     {ReasonCode::kNodeDraining, "Node {node} is being drained.", "节点 {node} 正在排空。"},
-    {ReasonCode::kPreemptionPending, "Waits for {victims} jobs to give back their devices.",
+    {ReasonCode::kPreemptionPending, "Waits for {victims} jobs to give back devices.",
      "等待 {victims} 个作业归还设备。"},
     {ReasonCode::kBackoffAfterFailure, "Failed; attempt {attempt} starts at {until_ns}.",
      "运行失败；第 {attempt} 次尝试将于 {until_ns} 开始。"},
@@ -54,7 +54,7 @@ constexpr Sentence kSentences[] = {
      "空闲资源已为作业 {job} 保留。"},
     {ReasonCode::kNotYetConsidered, "Will be considered in the next cycle.",
      "将在下一轮调度中考虑。"},
-    {ReasonCode::kPlaced, "Room was found for {tasks} tasks; they are being started.",
+    {ReasonCode::kPlaced, "Room was found for {tasks} tasks; starting.",
      "已为 {tasks} 个任务找到资源，正在启动。"},
     {ReasonCode::kStarted, "Runs.", "正在运行。"},
     {ReasonCode::kCompleted, "Completed.", "已完成。"},
@@ -131,6 +131,12 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
   return {};
 }
 
+// What the sentences write after a number, and what they mean after a one.
+constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
+    {" tasks", " task"},      {" jobs", " job"},         {" other jobs", " other job"},
+    {" launches", " launch"}, {" are free", " is free"},
+};
+
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
                  DeviceUnit unit) {
   const auto resource = resource_of(params);
@@ -141,8 +147,15 @@ std::string fill(std::string_view sentence, const std::vector<Reason::Param>& pa
     if (open == std::string_view::npos) break;
     const auto close = sentence.find('}', open);
     const auto* param = find_param(params, sentence.substr(open + 1, close - open - 1));
-    out += param ? value_text(*param, resource, unit) : "?";
+    const auto value = param ? value_text(*param, resource, unit) : "?";
+    out += value;
     sentence.remove_prefix(close + 1);
+    for (const auto& [many, one] : kAfterOne)
+      if (value == "1" && sentence.starts_with(many)) {
+        out += one;
+        sentence.remove_prefix(many.size());
+        break;
+      }
   }
   return out;
 }

@@ -3,8 +3,9 @@
 
 Open loop: request i is due at i / rate whether or not earlier ones have been
 answered, and its latency counts from when it was due, so that a slow service
-cannot hide behind a client that waits for it. Prints one JSON object. Exit 0
-when no request failed and the accuracy was reached, else 1.
+cannot hide behind a client that waits for it. Ends after --seconds, or before
+on SIGTERM, when the requests that are open have been answered. Prints one JSON
+object. Exit 0 when no request failed and the accuracy was reached, else 1.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import http.client
 import json
 import math
 import queue
+import signal
 import socket
 import sys
 import threading
@@ -44,15 +46,17 @@ def percentile(sorted_values, share):
     return sorted_values[max(math.ceil(share * len(sorted_values)) - 1, 0)]
 
 
-def send_all(due, load, host, port):
-    """One thread: takes (due time, pixels, label) from the queue until it is empty."""
+def send_all(due, load, host, port, stop):
+    """One thread: takes (due time, pixels, label) from the queue until it is
+    empty, or `stop` is set."""
     connection = None
     while True:
         try:
             when, pixels, label = due.get_nowait()
         except queue.Empty:
             break
-        time.sleep(max(when - time.monotonic(), 0))
+        if stop.wait(max(when - time.monotonic(), 0)):
+            break
         try:
             if connection is None:
                 connection = http.client.HTTPConnection(host, port, timeout=REQUEST_SECONDS)
@@ -107,7 +111,7 @@ def is_healthy(host, port):
         connection.close()
 
 
-def run(host, port, rate, seconds, threads):
+def run(host, port, rate, seconds, threads, stop):
     """Facts of one load: counts, seconds, latencies in milliseconds."""
     _, _, images, labels = digits.split(*digits.load())
     pixels = (images * digits.FULL_INK).round().astype(int).tolist()
@@ -116,17 +120,17 @@ def run(host, port, rate, seconds, threads):
     due, load = queue.Queue(), Load()
     for i in range(count):
         due.put((started + i / rate, pixels[i % len(pixels)], int(labels[i % len(labels)])))
-    senders = [threading.Thread(target=send_all, args=(due, load, host, port)) for _ in range(threads)]
+    senders = [threading.Thread(target=send_all, args=(due, load, host, port, stop)) for _ in range(threads)]
     for sender in senders:
         sender.start()
     for sender in senders:
         sender.join()
     latencies = sorted(load.latencies)
-    answered = len(latencies)
+    answered, failed = len(latencies), sum(load.failures.values())
     return {
-        "requests": count,
+        "requests": answered + failed,
         "answered": answered,
-        "failed": sum(load.failures.values()),
+        "failed": failed,
         "failures": load.failures,
         "accuracy": round(load.right / answered, 4) if answered else None,
         "latency_p50_ms": round(percentile(latencies, 0.50) * 1e3, 3) if answered else None,
@@ -150,14 +154,17 @@ def main():
         parser.error("give --port or --port-file, not both")
     if options.rate <= 0 or options.seconds <= 0 or options.threads < 1:
         parser.error("--rate and --seconds must be above 0, --threads at least 1")
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
     try:
         port = find_service(options)
     except TimeoutError as error:
         print(error, file=sys.stderr)
         return 1
-    facts = run(options.host, port, options.rate, options.seconds, options.threads)
+    facts = run(options.host, port, options.rate, options.seconds, options.threads, stop)
     print(json.dumps(facts))
-    return 0 if facts["failed"] == 0 and facts["accuracy"] >= options.accuracy else 1
+    good = facts["failed"] == 0 and facts["answered"] > 0 and facts["accuracy"] >= options.accuracy
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

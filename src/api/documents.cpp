@@ -12,8 +12,9 @@
 namespace gridfold {
 namespace {
 
+// Where the task runs, or ran last in this run of its job.
 const NodeRecord* node_of(const TaskRecord& task, std::span<const NodeRecord> nodes) {
-  if (!holds_allocation(task.phase) || task.allocation.node.value >= nodes.size()) return nullptr;
+  if (task.allocation.node.value >= nodes.size()) return nullptr;
   return &nodes[task.allocation.node.value];
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/json_writer.h"
+#include "base/planted.h"
 #include "control/reconcile.h"
 #include "control/records.h"
 #include "control/uuid.h"
@@ -127,9 +128,12 @@ struct ControlLoop::State {
   void run_reconcile();
   Transaction transaction_for(const Decisions& decisions);
   void carry_out(const Decisions& decisions);
+  void forget_if_recorded(TaskId task, std::uint32_t attempt);
   void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
+  bool owns_store();
+  void refuse_waiting();
   void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
   void expire_keys(Instant now, Transaction& transaction);
 };
@@ -198,6 +202,7 @@ Result<void> ControlLoop::State::load() {
       const std::size_t slash = rest.find('/');
       auto read = decode_key(entry.key, entry.value);
       if (!read) return read.error();
+      if (GRIDFOLD_PLANTED_BUG(forget_key_on_restart)) continue;
       keys[{std::string(rest.substr(0, slash)), std::string(rest.substr(slash + 1))}] =
           std::move(*read);
     }
@@ -225,6 +230,12 @@ Result<void> ControlLoop::State::load() {
     if (spec == specs.end())
       return corrupt("record " + entry->key + " has no " + records::spec_key(id) + " beside it");
     record->spec = spec->second;
+    if (GRIDFOLD_PLANTED_BUG(crash_after_queue_deletion)) {
+      const bool there =
+          std::any_of(options.queues.begin(), options.queues.end(),
+                      [&](const QueueSpec& q) { return q.name == record->spec->queue; });
+      if (!there) return corrupt("record " + entry->key + " names a queue that is gone");
+    }
     if (record->tasks.size() != static_cast<std::size_t>(record->spec->task_count()))
       return corrupt("record " + entry->key + ": its tasks and its spec differ in number");
     index(*record);
@@ -378,6 +389,10 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
     s.new_keys.emplace_back(request.tenant, request.idempotency_key);
     s.keys[key] = std::move(entry);
   }
+  if (GRIDFOLD_PLANTED_BUG(ack_before_commit)) {
+    done(answer);
+    done = [](Result<SubmitAnswer>) {};
+  }
   s.submissions.push_back({std::move(answer), std::move(done)});
 }
 
@@ -402,7 +417,8 @@ Instant ControlLoop::turn() {
   Transaction transaction = s.transaction_for(decisions);
   if (!transaction.put.empty() || !transaction.erase.empty()) {
     s.expire_keys(now, transaction);
-    transaction.compare.push_back({"live/meta", s.meta_revision});
+    if (!GRIDFOLD_PLANTED_BUG(stale_leader_writes))
+      transaction.compare.push_back({"live/meta", s.meta_revision});
     const bool writes_meta = s.meta_changed;
     if (writes_meta) transaction.put.emplace_back("live/meta", records::encode(s.meta));
     const auto revision = s.store.commit(transaction);
@@ -478,10 +494,10 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
   }
   carry_out(decisions);
   for (const Event& event : events) {
-    if (const auto* cleaned = std::get_if<TaskCleaned>(&event))
-      backend.forget(cleaned->task, cleaned->attempt);
-    if (const auto* failed = std::get_if<LaunchFailed>(&event))
-      backend.forget(failed->task, failed->attempt);
+    const auto* cleaned = std::get_if<TaskCleaned>(&event);
+    const auto* failed = std::get_if<LaunchFailed>(&event);
+    if (cleaned != nullptr) forget_if_recorded(cleaned->task, cleaned->attempt);
+    if (failed != nullptr) forget_if_recorded(failed->task, failed->attempt);
   }
   if (options.on_committed) options.on_committed(now, decisions);
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
@@ -505,15 +521,35 @@ void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incomi
   incoming.insert(incoming.begin(), {TurnRejected{decisions.turn}});
   inbox.insert(inbox.begin(), std::move_iterator(incoming.begin()),
                std::move_iterator(incoming.end()));
+  refuse_waiting();
+}
+
+void ControlLoop::State::refuse_waiting() {
   for (const auto& key : new_keys) keys.erase(key);
   new_keys.clear();
-
   std::vector<Waiting> answered = std::move(requests);
   requests.clear();
   for (Waiting& waiting : answered) waiting.done(why_read_only());
   std::vector<Submitting> submitted = std::move(submissions);
   submissions.clear();
   for (Submitting& waiting : submitted) waiting.done(why_read_only());
+}
+
+// Asked before orders that follow no commit of ours. A daemon that was
+// replaced is fenced off by the answer: it would take the work of its
+// successor for strangers' and kill it.
+bool ControlLoop::State::owns_store() {
+  if (GRIDFOLD_PLANTED_BUG(stale_leader_orders)) return true;
+  Transaction ours;
+  ours.compare.push_back({"live/meta", meta_revision});
+  const auto owned = store.commit(ours);
+  if (owned) return true;
+  if (owned.error().kind == ErrorKind::kConflict) {
+    read_only = owned.error();
+    fenced_off = true;
+    refuse_waiting();
+  }
+  return false;
 }
 
 // --- Orders ---
@@ -532,11 +568,25 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       launch(*record, it->second, order->task.index);
     } else if (const auto* end = std::get_if<StopTask>(&decision)) {
       const JobRecord* record = engine.job(end->task.job);
-      // Gone within the same turn, as when its node was lost: nothing to stop.
-      if (record == nullptr || !holds_allocation(record->tasks[end->task.index].phase)) continue;
+      if (record == nullptr) continue;
+      // Gone within the same turn (its node was lost): nothing is left to stop.
+      const TaskRecord& task = record->tasks[end->task.index];
+      if (task.attempt != end->attempt || task.phase != TaskPhase::kStopping) continue;
       stop(*record, end->task.index, end->cause);
     }
   }
+}
+
+// A report that came before the one it follows has changed nothing: then the
+// backend's record is the only one that knows how the attempt ended.
+void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
+  const JobRecord* record = engine.job(id.job);
+  if (record != nullptr && id.index < record->tasks.size()) {
+    const TaskRecord& task = record->tasks[id.index];
+    const bool ended = !holds_allocation(task.phase) || task.phase == TaskPhase::kBackoff;
+    if (task.attempt == attempt && !ended) return;
+  }
+  backend.forget(id, attempt);
 }
 
 void ControlLoop::State::launch(const JobRecord& record, const Ranks& ranks, std::uint32_t index) {
@@ -570,7 +620,7 @@ void ControlLoop::State::run_reconcile() {
   reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
                                                     : clock.now() + options.reconcile_interval;
   // A turn that was not stored must not be acted on.
-  if (read_only) return;
+  if (read_only || !owns_store()) return;
   const auto observed = backend.observe();
   if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
   const std::vector<const JobRecord*> jobs = engine.jobs();

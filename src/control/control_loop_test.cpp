@@ -167,6 +167,24 @@ TEST_F(ControlLoopTest, AnExitThatHappenedWhileTheDaemonWasAwayIsNotLost) {
   EXPECT_TRUE(backend.tasks.empty());  // and the backend may forget it
 }
 
+TEST_F(ControlLoopTest, AnEndThatIsNotOnRecordIsNotForgotten) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  ObservedTask& seen = backend.tasks.at({{JobId(1), 0}, 1});
+  seen.phase = ObservedTask::Phase::kCleaned;
+  seen.status.code = 7;
+  // The report of the exit was lost on its way.
+  tell(TaskCleaned{{JobId(1), 0}, 1});
+  ASSERT_EQ(backend.tasks.size(), 1u);
+  clock.at = clock.at + Duration::minutes(1);
+  loop->turn();
+  const auto ended = loop->find_ended("default", "a");
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->record.tasks[0].exit->code, 7);
+  EXPECT_TRUE(backend.tasks.empty());
+}
+
 TEST_F(ControlLoopTest, StrangersAreKilled) {
   start();
   backend.tasks[{{JobId(99), 0}, 3}] = {
@@ -219,6 +237,19 @@ TEST_F(ControlLoopTest, AReplacedDaemonCannotWrite) {
   ASSERT_TRUE(refused);
   EXPECT_NE(refused->hint.find("another daemon"), std::string::npos);
   EXPECT_TRUE(store.load("live/job/")->entries.empty());
+}
+
+TEST_F(ControlLoopTest, AReplacedDaemonGivesNoOrders) {
+  start();
+  std::unique_ptr<ControlLoop> old = std::move(loop);
+  start();
+  ASSERT_TRUE(submit({job("new", 8)}));
+  ASSERT_EQ(backend.tasks.size(), 1u);
+  // The old one reconciles, and does not know the attempt that it sees.
+  clock.at = clock.at + Duration::minutes(1);
+  old->turn();
+  EXPECT_TRUE(backend.stops.empty());
+  EXPECT_TRUE(old->read_only());
 }
 
 TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {

@@ -1,5 +1,7 @@
 #include "engine/cluster.h"
 
+#include "base/planted.h"
+
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -15,7 +17,13 @@ bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
     return false;
   if (need.is_whole())
     return device.holders == 0 && (need.memory == 0 || device.memory >= need.memory);
-  if (device.free_share < need.share) return false;
+  if (GRIDFOLD_PLANTED_BUG(shares_compared_as_floats)) {
+    if (static_cast<float>(device.free_share) / 1000 + 0.01f <
+        static_cast<float>(need.share) / 1000)
+      return false;
+  } else if (device.free_share < need.share) {
+    return false;
+  }
   // Unknown memory (-1) cannot be asked for.
   return need.memory == 0 || device.free_memory >= need.memory;
 }

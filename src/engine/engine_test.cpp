@@ -376,5 +376,39 @@ TEST_F(EngineTest, TimeLimitEndsAJob) {
   EXPECT_EQ(engine.job(job)->reason->code, ReasonCode::kTimeLimit);
 }
 
+TEST_F(EngineTest, RoomThatOnlyAPromiseTookIsGivenAgainWhenAnotherHoldingGoes) {
+  nodes(1, 1);
+  const auto cores = [&](int count, int gpus, WorkloadClass cls) {
+    JobSpec spec = gang(1, gpus, cls);
+    spec.roles[0].each.cpu = MilliCores(1000 * count);
+    return submit(spec);
+  };
+  const JobId filler = cores(20, 1, WorkloadClass::kFiller);
+  const JobId other = cores(20, 0, WorkloadClass::kTrain);
+  run(filler);
+  run(other);
+  // 24 cores are free; the promise takes 40 of what will be free, which leaves 4.
+  cores(40, 1, WorkloadClass::kTrain);
+  const JobId small = cores(10, 0, WorkloadClass::kTrain);
+  ASSERT_EQ(state(small), JobState::kPending);
+  // The other has ended and is being cleared up: now 24 will be left, and 24 are free.
+  step({TaskExited{{other, 0}, 1, {}}});
+  EXPECT_EQ(state(small), JobState::kStarting);
+}
+
+TEST_F(EngineTest, RolesThatFitOneByOneAndNotTogetherSayWhyTheyWait) {
+  nodes(1, 0);
+  JobSpec spec = gang(1, 0);
+  spec.roles[0].each.cpu = MilliCores(40'000);
+  spec.roles.push_back(spec.roles[0]);
+  spec.roles[1].name = "second";
+  const JobId job = submit(spec);
+  ASSERT_EQ(state(job), JobState::kPending);
+  const auto reason = engine.main_reason(job);
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(reason->code, ReasonCode::kFragmented);
+  EXPECT_EQ(reason->number("roles"), 2);
+}
+
 }  // namespace
 }  // namespace gridfold

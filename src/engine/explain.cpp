@@ -2,6 +2,7 @@
 // moment. Counted from the books, not remembered, so it is always current.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -142,7 +143,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
 
   std::vector<QueueTree::Ask> asks;
   for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
-  if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
+  if (GRIDFOLD_PLANTED_BUG(reason_hides_quota)) {
+    reasons.emplace_back(ReasonCode::kInsufficientFree);
+  } else if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
     reasons.push_back(std::move(*never));
   } else if (auto used = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kFree)) {
     reasons.push_back(std::move(*used));
@@ -254,6 +257,16 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       reasons.emplace_back(ReasonCode::kFragmented,
                            std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
     name_absent_nodes();
+  }
+  // It was tried and found no room: each role would fit by itself, together
+  // they do not.
+  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForRoom;
+  if (reasons.empty() && tried && roles.size() > 1) {
+    std::int64_t tasks = 0;
+    for (const Role& role : roles) tasks += role.min;
+    reasons.emplace_back(ReasonCode::kFragmented,
+                         std::vector<Reason::Param>{
+                             {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
   return reasons;
 }

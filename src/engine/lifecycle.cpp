@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -56,7 +57,9 @@ void Engine::State::apply(const Event& event) {
     EngineJob* job = find(id.job);
     if (job == nullptr || id.index >= job->record.tasks.size()) return nullptr;
     const TaskRecord& task = job->record.tasks[id.index];
-    if (task.attempt != attempt) return nullptr;
+    const bool other = GRIDFOLD_PLANTED_BUG(older_epoch_accepted) ? task.attempt < attempt
+                                                                  : task.attempt != attempt;
+    if (other) return nullptr;
     return std::find(phases.begin(), phases.end(), task.phase) == phases.end() ? nullptr : job;
   };
 
@@ -89,7 +92,8 @@ void Engine::State::apply(const Event& event) {
                 record.reason = Reason(ReasonCode::kNodeLost, {{"node", e.node}});
               cluster.set_status(record);
             }
-            if (e.fencing == Fencing::kUnfenced) return;
+            if (e.fencing == Fencing::kUnfenced && !GRIDFOLD_PLANTED_BUG(requeue_when_unreachable))
+              return;
             // Nothing runs there any more: what was held is free, and its jobs
             // start again elsewhere.
             std::vector<TaskId> lost;
@@ -104,11 +108,15 @@ void Engine::State::apply(const Event& event) {
           },
           [&](const TaskStarted& e) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kHeld});
+            if (GRIDFOLD_PLANTED_BUG(late_message_revives) && job == nullptr)
+              job = live(e.task, e.attempt, {TaskPhase::kCleaning});
             if (job == nullptr) return;
             touch(*job);
             TaskRecord& task = job->record.tasks[e.task.index];
             task.phase = TaskPhase::kRunning;
             task.started_at = now;
+            if (GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
+              queues.charge(job->queue, cluster, request_of(*job, e.task.index), +1);
             settle(*job);
           },
           [&](const TaskExited& e) {
@@ -123,7 +131,7 @@ void Engine::State::apply(const Event& event) {
             if (job->record.stopping != StopCause::kNone) return;
             const Retry& retry = job->record.spec->retry;
             if (e.status.ok()) {
-              cluster.set_staying(task.allocation.node, e.task, Cluster::Staying::kLeaves);
+              let_go(*job, e.task.index);
             } else if (e.status.lost) {
               begin_stop(*job, StopCause::kNodeLost,
                          Reason(ReasonCode::kNodeLost,
@@ -381,6 +389,14 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
   quota_freed = true;
 }
 
+// The holding will go. Where room is promised, that alone may leave more for
+// others: what was promised from the free part can now come from this one.
+void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
+  const NodeId node = job.record.tasks[index].allocation.node;
+  cluster.set_staying(node, {job.record.id, index}, Cluster::Staying::kLeaves);
+  if (!cluster.claims(node).empty()) freed.push_back(node);
+}
+
 void Engine::State::set_claim(EngineJob& job, std::uint32_t index, const Allocation& claim) {
   const Request& request = request_of(job, index);
   job.record.tasks[index].claim = claim;
@@ -443,15 +459,24 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     TaskRecord& task = record.tasks[i];
     if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
+      if (GRIDFOLD_PLANTED_BUG(orphan_on_cancel_during_start) && task.phase == TaskPhase::kHeld &&
+          cause == StopCause::kCancel) {
+        release(job, i);
+        task.phase = TaskPhase::kIdle;
+        continue;
+      }
       task.phase = TaskPhase::kStopping;
       out.list.emplace_back(StopTask{{record.id, i}, task.attempt, cause});
+      if (GRIDFOLD_PLANTED_BUG(release_before_death)) {
+        release(job, i);
+        task.phase = TaskPhase::kIdle;
+      }
     } else if (task.phase == TaskPhase::kBackoff) {
       release(job, i);
       task.phase = TaskPhase::kIdle;
     }
     task.not_before = Instant::never();
-    if (holds_allocation(task.phase))
-      cluster.set_staying(task.allocation.node, {record.id, i}, Cluster::Staying::kLeaves);
+    if (holds_allocation(task.phase)) let_go(job, i);
   }
   set_timer(job);
   settle(job);
@@ -499,6 +524,8 @@ void Engine::State::settle(EngineJob& job) {
       return end(job, JobState::kFailed, std::move(reason));
   }
   if (cause == StopCause::kPreempt) ++record.evictions;
+  if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
+    queues.charge(job.queue, cluster, *job.requests[0], +1);
   for (TaskRecord& task : record.tasks) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;

@@ -1,5 +1,7 @@
 #include "engine/queue_tree.h"
 
+#include "base/planted.h"
+
 namespace gridfold {
 namespace {
 
@@ -120,7 +122,8 @@ std::optional<Reason> QueueTree::blocked(QueueId queue, const Cluster& cluster,
       if (!limit) continue;
       const std::int64_t used = against == Against::kFree ? used_of(at.usage, need.resource) : 0;
       const __int128 missing = need.amount + used - *limit;
-      if (need.amount == 0 || missing <= 0) continue;
+      if (need.amount == 0 || missing <= (GRIDFOLD_PLANTED_BUG(quota_off_by_one) ? 1000 : 0))
+        continue;
       std::vector<Reason::Param> params{{"queue", at.spec.name},
                                         {"resource", need.resource},
                                         {"need", static_cast<std::int64_t>(need.amount)},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -84,7 +85,7 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
 // fits has got more room, or quota was given back. For work that may evict
 // fillers their room counts as well: else they would keep each gap from it.
 void Engine::State::wake_groups() {
-  if (quota_freed) {
+  if (quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten)) {
     for (auto& [key, group] : groups) {
       if (group->parked == PendingGroup::Parked::kForQuota) unpark(*group);
     }
@@ -121,8 +122,14 @@ void Engine::State::wake_groups() {
 
 void Engine::State::run_cycle() {
   while (!ready.empty()) {
-    PendingGroup& group = *ready.begin()->second;
-    EngineJob& job = jobs.at(ready.begin()->first.job);
+    auto first = ready.begin();
+    if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
+      for (auto it = ready.begin(); it != ready.end(); ++it) {
+        if (it->second < first->second) first = it;
+      }
+    }
+    PendingGroup& group = *first->second;
+    EngineJob& job = jobs.at(first->first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
     try_start(group, job);
@@ -150,7 +157,8 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
   for (std::size_t r = 0; r < group.asks.size() && room; ++r)
-    room = scores.total_slots(*group.asks[r].request) >= group.mins[r];
+    room = scores.total_slots(*group.asks[r].request) >=
+           group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
   if (room) {
     const std::vector<Placed> placed = place(job, target);
     if (!placed.empty()) {
@@ -181,7 +189,8 @@ std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
       placed.push_back({task, {best->node, best->devices}, best->feasible_nodes, best->score});
       ++found;
     }
-    if (found < roles[r].min) {
+    const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
+    if (found < roles[r].min - (lenient ? 1 : 0)) {
       for (auto it = placed.rbegin(); it != placed.rend(); ++it)
         cluster.give_back(it->allocation.node, {job.record.id, it->task});
       return {};
@@ -203,7 +212,8 @@ void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
                Reason(ReasonCode::kPlaced, {{"tasks", static_cast<std::int64_t>(placed.size())}}));
   for (const Placed& at : placed) {
     record.tasks[at.task].allocation = at.allocation;
-    queues.charge(job.queue, cluster, request_of(job, at.task), +1);
+    if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
+      queues.charge(job.queue, cluster, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
     launch(job, at.task, at.feasible, at.score);
   }

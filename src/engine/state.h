@@ -122,6 +122,7 @@ struct Engine::State {
   void fire_timers();
   void hold(EngineJob& job, std::uint32_t task);     // books its allocation
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
+  void let_go(EngineJob& job, std::uint32_t task);
   void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
   void drop_claims(EngineJob& job);
   std::vector<JobId> leave_order(QueueId queue);

@@ -22,7 +22,8 @@ enum class ReasonCode : std::uint8_t {
   // Waiting.
   kInsufficientFree,     // {resource, need, free, largest_block}
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
-  kFragmented,           // {need, nodes}: each resource would do on some node, all of them on none
+  kFragmented,           // {need, have | roles}: each resource (each role) would do on some node,
+                         // all of them together on none
   kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now
   kBehindInQueue,        // {position}
   kDependencyPending,    // {job}

@@ -183,14 +183,12 @@ Result<LogChunk> LocalBackend::read_log(std::string_view job_uid, TaskId task,
   const AttemptName name{std::string(job_uid), task.index, attempt};
   const auto tasks = open_beneath(state_.get(), "tasks", O_RDONLY | O_DIRECTORY);
   if (!tasks) return tasks.error();
-  // Asked before the read: an attempt that was ordered just now gets its folder
-  // at any moment.
-  const bool ordered_just_now =
-      !open_beneath(tasks->get(), name.path(), O_PATH) && monitor_->knows(job_uid, task, attempt);
   auto chunk = read_log_file(tasks->get(), name, stream, offset, limit);
-  if (!chunk && chunk.error().kind == ErrorKind::kNotFound && ordered_just_now)
-    return LogChunk{.next_offset = offset};
-  return chunk;
+  const bool unknown = !chunk && chunk.error().kind == ErrorKind::kNotFound;
+  if (!unknown || !monitor_->knows(job_uid, task, attempt)) return chunk;
+  // Ordered just now: its folder comes soon, or has come since we looked.
+  if (!open_beneath(tasks->get(), name.path(), O_PATH)) return LogChunk{.next_offset = offset};
+  return read_log_file(tasks->get(), name, stream, offset, limit);
 }
 
 Result<void> LocalBackend::remove_job(const std::string& job_uid) {

@@ -9,7 +9,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "backends/local/base64.h"
+#include "base/base64.h"
 #include "backends/local/files.h"
 #include "base/json_writer.h"
 
@@ -44,7 +44,7 @@ void read_exit(const Json& json, ExitStatus& exit) {
 
 void read_files(const Json& json, std::vector<StagedContent>& files) {
   for (const auto& entry : json) {
-    auto content = base64_decode(entry.at("base64").get_ref<const std::string&>());
+    auto content = from_base64(entry.at("base64").get_ref<const std::string&>());
     if (!content) throw std::invalid_argument("files: not base64");
     files.push_back({entry.at("path").get<std::string>(), std::move(*content),
                      entry.value("executable", false)});
@@ -86,7 +86,7 @@ void write_files(JsonWriter& json, const std::vector<StagedContent>& files) {
   json.key("files").begin_array();
   for (const auto& file : files) {
     json.begin_object().key("path").string(file.path);
-    json.key("base64").string(base64_encode(file.content));
+    json.key("base64").string(to_base64(file.content));
     json.key("executable").boolean(file.executable).end_object();
   }
   json.end_array();

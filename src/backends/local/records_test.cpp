@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/local/base64.h"
+#include "base/base64.h"
 #include "backends/local/files.h"
 
 namespace gridfold::local {
@@ -94,14 +94,14 @@ TEST(Records, SignalsHaveNames) {
 TEST(Base64, RoundTripsEveryLengthAndRefusesTheRest) {
   std::string bytes;
   for (int i = 0; i < 300; ++i) {
-    const auto back = base64_decode(base64_encode(bytes));
+    const auto back = from_base64(to_base64(bytes));
     ASSERT_TRUE(back);
     ASSERT_EQ(*back, bytes);
     bytes += static_cast<char>(i * 37);
   }
-  EXPECT_EQ(base64_encode("foob"), "Zm9vYg==");
+  EXPECT_EQ(to_base64("foob"), "Zm9vYg==");
   for (const char* text : {"a", "ab", "abc", "====", "a===", "Zg==Zg==", "Z!==", "Zm9\n"}) {
-    EXPECT_FALSE(base64_decode(text)) << text;
+    EXPECT_FALSE(from_base64(text)) << text;
   }
 }
 

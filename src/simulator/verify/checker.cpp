@@ -1,0 +1,298 @@
+#include "simulator/verify/checker.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulator/verify/recount.h"
+
+namespace gridfold::verify {
+namespace {
+
+std::string job_text(std::uint64_t id) { return "job " + std::to_string(id); }
+std::string task_text(TaskId task, std::uint32_t attempt) {
+  return job_text(task.job.value) + " task " + std::to_string(task.index) + " attempt " +
+         std::to_string(attempt);
+}
+
+// Records one commit apart; several changes may lie between them.
+bool may_follow(State before, State after) {
+  if (ended(before)) return before == after;
+  switch (after) {
+    case State::kRunning: return before == State::kStarting || before == State::kRunning;
+    case State::kSucceeded: return before == State::kStarting || before == State::kRunning;
+    default: return true;
+  }
+}
+
+// One change of state.
+bool may_become(JobState from, JobState to) {
+  switch (from) {
+    case JobState::kPending:
+      return to == JobState::kPending || to == JobState::kStarting || to == JobState::kCancelled;
+    case JobState::kStarting:
+      return to == JobState::kRunning || to == JobState::kStopping || to == JobState::kSucceeded;
+    case JobState::kRunning: return to == JobState::kStopping || to == JobState::kSucceeded;
+    case JobState::kStopping:
+      return to == JobState::kStopping || to == JobState::kPending || to == JobState::kFailed ||
+             to == JobState::kCancelled;
+    default: return false;
+  }
+}
+
+int stage(Phase phase) {
+  switch (phase) {
+    case Phase::kHeld: return 0;
+    case Phase::kRunning: return 1;
+    case Phase::kStopping: return 2;
+    case Phase::kCleaning: return 3;
+    default: return 4;
+  }
+}
+
+}  // namespace
+
+void Checker::fail(std::string invariant, std::string text) {
+  if (!violation_) violation_ = Violation{std::move(invariant), std::move(text)};
+}
+
+void Checker::stored(const Transaction& transaction, Revision revision, int daemon) {
+  if (daemon == candidate_) owner_ = std::exchange(candidate_, 0);
+  if (daemon != owner_)
+    return fail("I8", "daemon " + std::to_string(daemon) + " wrote, and daemon " +
+                          std::to_string(owner_) + " owns the store");
+  use_before_ = mirror_.queue_uses();
+  if (const auto trouble = mirror_.apply(transaction, revision)) {
+    const std::size_t colon = trouble->find(": ");
+    return colon == 2 || colon == 3 ? fail(trouble->substr(0, colon), trouble->substr(colon + 2))
+                                    : fail("I7", *trouble);
+  }
+  for (const Mirror::Changed& changed : mirror_.changed()) {
+    const MirrorJob& job = *mirror_.job(changed.id);
+    check_record(changed.before, job);
+    check_gang(job);
+    const auto same = mirror_.by_name().find(job.spec->name);
+    if (same != mirror_.by_name().end() && same->second.size() > 1)
+      fail("I2", "two jobs came of one call: " + job_text(*same->second.begin()) + " and " +
+                     job_text(*same->second.rbegin()));
+  }
+  for (const int node : mirror_.changed_nodes()) {
+    if (const auto what =
+            exceeds(world_.nodes[static_cast<std::size_t>(node)], mirror_.node_use(node)))
+      fail("I3", "in the store, " + *what);
+  }
+  check_quota();
+}
+
+void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
+  const std::string name = job_text(after.id);
+  std::size_t holding = 0;
+  for (const MirrorTask& task : after.tasks) holding += holds(task.phase);
+  if (ended(after.state) && holding > 0) fail("I6", name + " has ended and still holds devices");
+  if (after.state == State::kPending && holding > 0) fail("I6", name + " waits and holds devices");
+  if (ended(after.state) != after.in_history)
+    fail("I7", name + " has ended and is live, or the other way round");
+  if (before.spec == nullptr) return;
+  if (before.in_history) fail("I7", name + " had ended, and its record changes");
+  if (!may_follow(before.state, after.state)) fail("I7", name + " goes back to an earlier state");
+  if (after.runs < before.runs || after.evictions < before.evictions ||
+      after.losses < before.losses)
+    fail("I7", name + " has a counter that shrinks");
+  if (after.uid != before.uid) fail("I7", name + " gets another uid");
+  for (std::size_t i = 0; i < after.tasks.size(); ++i) {
+    const MirrorTask& was = before.tasks[i];
+    const MirrorTask& is = after.tasks[i];
+    if (is.attempt < was.attempt) fail("I7", name + " has a task whose attempts shrink");
+    if (is.attempt != was.attempt) continue;
+    if (stage(is.phase) < stage(was.phase))
+      fail("I7", name + " has a task that goes back to an earlier phase in the same attempt");
+    if (holds(is.phase) && holds(was.phase) && !(is.at == was.at))
+      fail("I7", name + " has a task that moves in the middle of an attempt");
+  }
+}
+
+// A gang holds nothing, or at least its minimum.
+void Checker::check_gang(const MirrorJob& job) {
+  std::size_t task = 0;
+  for (const Role& role : job.spec->roles) {
+    std::int32_t taking_part = 0;
+    std::int32_t claims = 0;
+    for (std::int32_t i = 0; i < role.count; ++i, ++task) {
+      taking_part += job.tasks[task].phase != Phase::kIdle;
+      claims += job.tasks[task].claim.node >= 0;
+    }
+    if ((job.state == State::kStarting || job.state == State::kRunning) && taking_part < role.min)
+      fail("I4", job_text(job.id) + " runs with " + std::to_string(taking_part) +
+                     " tasks of role " + role.name + ", and its minimum is " +
+                     std::to_string(role.min));
+    if (job.claims() && claims < role.min)
+      fail("I4", job_text(job.id) + " has room promised for a part of its gang only");
+  }
+}
+
+// Over a limit (that was cut) a queue may be, but not get further over it.
+void Checker::check_quota() {
+  if (queues_ == nullptr) return;
+  for (const QueueSpec& queue : *queues_) {
+    const QueueUse& now = mirror_.queue_use(queue.name);
+    const auto it = use_before_.find(queue.name);
+    const QueueUse before = it == use_before_.end() ? QueueUse{} : it->second;
+    const auto over = [&](std::int64_t limit, std::int64_t used, std::int64_t was,
+                          const std::string& resource) {
+      if (used > limit && used > was)
+        fail("I5", "queue " + queue.name + " uses " + std::to_string(used) + " of " + resource +
+                       ", and its limit is " + std::to_string(limit));
+    };
+    if (!queue.cpu.is_unlimited()) over(queue.cpu.bound().value, now.cpu, before.cpu, "cpu");
+    if (!queue.memory.is_unlimited())
+      over(queue.memory.bound().value, now.memory, before.memory, "memory");
+    for (const auto& [device, limit] : queue.devices) {
+      const auto used = now.devices.find(device);
+      const auto was = before.devices.find(device);
+      over(limit, used == now.devices.end() ? 0 : used->second,
+           was == before.devices.end() ? 0 : was->second, device);
+    }
+  }
+}
+
+void Checker::daemon_started() { heard_.clear(); }
+
+void Checker::decided(const Decisions& decisions) {
+  for (const Decision& decision : decisions.list) {
+    const auto* changed = std::get_if<JobChanged>(&decision);
+    if (changed == nullptr) continue;
+    const std::string name = job_text(changed->job.value);
+    if (!may_become(changed->from, changed->to))
+      fail("I7", name + " goes from " + std::string(to_string(changed->from)) + " to " +
+                     std::string(to_string(changed->to)));
+    const auto [it, fresh] = heard_.try_emplace(changed->job.value, changed->to);
+    if (!fresh && it->second != changed->from)
+      fail("I7", name + " changes from a state that it was not in");
+    it->second = changed->to;
+  }
+}
+
+void Checker::acknowledged(std::size_t batch, const SubmitAnswer& answer) {
+  const auto [it, fresh] = answers_.try_emplace(batch, answer);
+  if (!fresh) {
+    for (std::size_t i = 0; i < answer.jobs.size(); ++i) {
+      if (answer.jobs[i].uid != it->second.jobs[i].uid)
+        fail("I2", "one call was answered with two jobs: " + answer.jobs[i].uid + " and " +
+                       it->second.jobs[i].uid);
+    }
+  }
+  for (const SubmittedJob& job : answer.jobs) {
+    const MirrorJob* stored = mirror_.job(job.id.value);
+    if (stored == nullptr || stored->uid != job.uid)
+      fail("I1", job_text(job.id.value) + " is acknowledged and not stored");
+  }
+}
+
+void Checker::ordered(int daemon, std::string_view order) {
+  if (daemon != owner_)
+    fail("I8", "daemon " + std::to_string(daemon) + " gives the order to " + std::string(order) +
+                   ", and daemon " + std::to_string(owner_) + " owns the store");
+}
+
+void Checker::forgotten(TaskId id, std::uint32_t attempt, const SimulatedCluster& cluster) {
+  const MirrorJob* job = mirror_.job(id.job.value);
+  if (job == nullptr || id.index >= job->tasks.size()) return;
+  const MirrorTask& task = job->tasks[id.index];
+  if (task.attempt != attempt) return;
+  for (const SimulatedCluster::Presence& presence : cluster.presences()) {
+    if (presence.task.task != id || presence.task.attempt != attempt) continue;
+    if (presence.task.phase != ObservedTask::Phase::kCleaned) return;
+    if (holds(task.phase) && stage(task.phase) < stage(Phase::kCleaning))
+      fail("I1", task_text(id, attempt) + " is forgotten, and its end is not on record");
+    else if (task.exit && !(*task.exit == presence.task.status))
+      fail("I1", task_text(id, attempt) + " has an exit status on record that is not its own");
+  }
+}
+
+void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presences) {
+  std::map<int, NodeUse> uses;
+  const SimulatedCluster::Presence* last = nullptr;
+  for (const SimulatedCluster::Presence& presence : presences) {
+    const ObservedTask& seen = presence.task;
+    if (seen.phase == ObservedTask::Phase::kCleaned ||
+        seen.phase == ObservedTask::Phase::kLaunchFailed)
+      continue;
+    const std::string name = task_text(seen.task, seen.attempt);
+    if (last != nullptr && last->task.task == seen.task)
+      fail("I2", name + " is there together with attempt " + std::to_string(last->task.attempt));
+    last = &presence;
+
+    const int node = mirror_.node_index(seen.node);
+    const NodeSpec& spec = world_.nodes[static_cast<std::size_t>(node)];
+    NodeUse& use = uses[node];
+    add_use(spec, presence.spec->role_of(seen.task.index).each, presence.devices, +1, use);
+    if (const auto what = exceeds(spec, use)) fail("I3", "really, " + *what + ": " + name);
+
+    const MirrorJob* job = mirror_.job(seen.task.job.value);
+    if (job == nullptr) {
+      fail("I6", name + " is there, and no record knows it");
+      continue;
+    }
+    const MirrorTask& task = job->tasks[seen.task.index];
+    if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
+        task.at.devices != presence.devices)
+      fail("I6", name + " is there, and by the record its devices are free");
+    else if (stage(task.phase) >= stage(Phase::kCleaning) &&
+             seen.phase != ObservedTask::Phase::kExited)
+      fail("I6", name + " runs, and by the record it has ended");
+  }
+}
+
+void Checker::check_usage(const Engine& engine) {
+  for (const auto& [queue, use] : mirror_.queue_uses()) {
+    const QueueUsage usage = engine.usage(queue);
+    const auto differs = [&, name = queue](std::int64_t mine, std::int64_t said,
+                                           const std::string& of) {
+      if (mine != said)
+        fail("I11", "queue " + name + " is charged " + std::to_string(said) + " of " + of +
+                        ", and its jobs hold " + std::to_string(mine));
+    };
+    differs(use.cpu, usage.cpu, "cpu");
+    differs(use.memory, usage.memory, "memory");
+    for (const auto& [device, amount] : use.devices) {
+      const auto said = usage.devices.find(device);
+      differs(amount, said == usage.devices.end() ? 0 : said->second, device);
+    }
+  }
+}
+
+void Checker::check_reasons(const Engine& engine) {
+  const Recount recount(world_, mirror_, *queues_, engine.nodes());
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    if (job.state != State::kPending) continue;
+    const std::vector<Reason> reasons = engine.explain(JobId(id));
+    const auto wrong = recount.check(job, reasons);
+    if (!wrong) continue;
+    std::string text = job_text(id) + " (" + job.spec->name + "): " + wrong->text + "; it shows";
+    for (const Reason& reason : reasons) text += " " + to_json(reason);
+    return fail(wrong->invariant, text);
+  }
+}
+
+void Checker::check_end(const Engine& engine,
+                        std::span<const SimulatedCluster::Presence> presences) {
+  for (const std::uint64_t id : mirror_.live()) fail("I9", job_text(id) + " does not end");
+  for (const auto& presence : presences)
+    fail("I6", task_text(presence.task.task, presence.task.attempt) + " is never forgotten");
+  for (std::size_t n = 0; n < world_.nodes.size(); ++n) {
+    const NodeUse& use = mirror_.node_use(static_cast<int>(n));
+    bool free = use.cpu == 0 && use.memory == 0;
+    for (const DeviceUse& device : use.devices) free &= device.holders == 0;
+    if (!free) fail("I6", world_.nodes[n].name + " is held by nobody's job");
+  }
+  for (const auto& [batch, answer] : answers_) {
+    for (const SubmittedJob& job : answer.jobs) {
+      const MirrorJob* stored = mirror_.job(job.id.value);
+      if (stored == nullptr || !ended(stored->state))
+        fail("I1", job_text(job.id.value) + " was acknowledged and has not ended");
+    }
+  }
+  check_usage(engine);
+}
+
+}  // namespace gridfold::verify

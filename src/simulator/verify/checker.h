@@ -1,0 +1,74 @@
+// The invariants, checked from outside: by what the store holds, what is
+// really on the cluster, and what users were told. Keeps the first violation.
+//
+// It knows the engine only by what it says (records' `up`, usage, reasons) and
+// computes everything it compares by itself.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "control/control_loop.h"
+#include "simulator/simulated_cluster.h"
+#include "simulator/verify/mirror.h"
+#include "simulator/verify/world.h"
+
+namespace gridfold::verify {
+
+struct Violation {
+  std::string invariant;  // "I3"
+  std::string text;
+};
+
+class Checker {
+ public:
+  explicit Checker(const World& world) : world_(world), mirror_(world) {}
+
+  // The queues that the owning daemon was started with.
+  void set_queues(const std::vector<QueueSpec>& queues) { queues_ = &queues; }
+
+  // --- As it happens ---
+  // The daemon is about to take the store over: its next commit makes it the owner.
+  void taking_over(int daemon) { candidate_ = daemon; }
+  void stored(const Transaction& transaction, Revision revision, int daemon);
+  void daemon_started();  // what was decided and not heard of is as it is stored
+  void decided(const Decisions& decisions);
+  void acknowledged(std::size_t batch, const SubmitAnswer& answer);
+  void ordered(int daemon, std::string_view order);
+  // Before the backend drops its record of an attempt.
+  void forgotten(TaskId task, std::uint32_t attempt, const SimulatedCluster& cluster);
+
+  // --- After an event ---
+  void check_cluster(std::span<const SimulatedCluster::Presence> presences);
+  // Only when the loop's turn is stored: books and the reasons of all that wait.
+  void check_usage(const Engine& engine);
+  void check_reasons(const Engine& engine);
+  // Once nothing fails any more and all is over: nothing is left behind.
+  void check_end(const Engine& engine, std::span<const SimulatedCluster::Presence> presences);
+
+  void fail(std::string invariant, std::string text);
+  const std::optional<Violation>& violation() const { return violation_; }
+  const Mirror& mirror() const { return mirror_; }
+  int owner() const { return owner_; }
+
+ private:
+  void check_record(const MirrorJob& before, const MirrorJob& after);
+  void check_gang(const MirrorJob& job);
+  void check_quota();
+
+  const World& world_;
+  Mirror mirror_;
+  const std::vector<QueueSpec>* queues_ = nullptr;
+  int owner_ = 0;
+  int candidate_ = 0;
+  std::map<std::string, QueueUse> use_before_;
+  std::map<std::uint64_t, JobState> heard_;  // by the decisions, since the daemon's start
+  std::map<std::size_t, SubmitAnswer> answers_;
+  std::optional<Violation> violation_;
+};
+
+}  // namespace gridfold::verify

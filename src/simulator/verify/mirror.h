@@ -1,0 +1,149 @@
+// The checker's own picture of the store, kept up to date transaction by
+// transaction: what each job's record says, and what each node and queue
+// therefore gives away. Read from the stored bytes; it shares no code with the
+// engine, the control loop or their records.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "control/store.h"
+#include "simulator/verify/world.h"
+
+namespace gridfold::verify {
+
+enum class Phase : std::uint8_t { kIdle, kHeld, kRunning, kStopping, kCleaning, kBackoff, kDone };
+enum class State : std::uint8_t {
+  kPending,
+  kStarting,
+  kRunning,
+  kStopping,
+  kSucceeded,
+  kFailed,
+  kCancelled,
+};
+constexpr bool holds(Phase phase) { return phase != Phase::kIdle && phase != Phase::kDone; }
+constexpr bool ended(State state) { return state >= State::kSucceeded; }
+
+struct Place {
+  int node = -1;  // index in World::nodes; -1: none
+  std::uint64_t devices = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+struct MirrorTask {
+  Phase phase = Phase::kIdle;
+  std::uint32_t attempt = 0;
+  Place at;
+  Place claim;
+  bool restarts = false;  // in place, once it is clean
+  std::optional<ExitStatus> exit;
+};
+
+struct MirrorJob {
+  std::uint64_t id = 0;
+  std::string uid;
+  const JobSpec* spec = nullptr;  // the world's own
+  State state = State::kPending;
+  std::string stopping;
+  bool held = false;
+  bool in_history = false;
+  std::int64_t runs = 0;
+  std::int64_t evictions = 0;
+  std::int64_t losses = 0;
+  std::vector<std::uint64_t> waits_for;
+  std::vector<MirrorTask> tasks;
+
+  const TaskRequest& request(std::size_t task) const {
+    return spec->role_of(static_cast<std::uint32_t>(task)).each;
+  }
+  bool filler() const { return spec->workload_class == WorkloadClass::kFiller; }
+  bool claims() const;
+};
+
+// Sums over one node's devices, or over one queue's jobs.
+struct DeviceUse {
+  std::int64_t share = 0;   // thousandths
+  std::int64_t memory = 0;  // bytes held by slices
+  std::int64_t holders = 0;
+  std::int64_t whole = 0;  // of them, those that hold it whole
+};
+struct NodeUse {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::vector<DeviceUse> devices;
+};
+struct QueueUse {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::map<std::string, std::int64_t> devices;
+};
+
+// Which device group of the request each device of the mask serves, adding
+// `sign` times its use to `use`. False when the mask is not what was asked for.
+bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t devices, int sign,
+             NodeUse& use);
+// The node's use is within what it has; else what is exceeded.
+std::optional<std::string> exceeds(const NodeSpec& node, const NodeUse& use);
+// "a", then "a/b": the queue and all above it.
+std::vector<std::string> queue_and_above(const std::string& queue);
+std::int64_t queue_charge(const DeviceRequest& device);
+
+class Mirror {
+ public:
+  explicit Mirror(const World& world);
+
+  // Takes the transaction in. A problem with the records themselves: text.
+  std::optional<std::string> apply(const Transaction& transaction, Revision revision);
+
+  // Jobs whose record the last transaction changed, with the record before (id
+  // 0: there was none), nodes whose use it changed, queues likewise.
+  struct Changed {
+    MirrorJob before;
+    std::uint64_t id = 0;
+  };
+  const std::vector<Changed>& changed() const { return changed_; }
+  const std::set<int>& changed_nodes() const { return changed_nodes_; }
+
+  const std::map<std::uint64_t, MirrorJob>& jobs() const { return jobs_; }  // ended ones, too
+  const MirrorJob* job(std::uint64_t id) const;
+  const std::set<std::uint64_t>& live() const { return live_; }
+  const NodeUse& node_use(int node) const { return node_use_[static_cast<std::size_t>(node)]; }
+  const QueueUse& queue_use(const std::string& queue) const;
+  const std::map<std::string, QueueUse>& queue_uses() const { return queue_use_; }
+  int node_index(std::string_view name) const;
+  bool drained(int node) const { return drained_[static_cast<std::size_t>(node)]; }
+  bool known(int node) const { return known_[static_cast<std::size_t>(node)]; }
+  std::uint64_t dirty(int node) const { return dirty_[static_cast<std::size_t>(node)]; }
+  Revision revision() const { return revision_; }
+  // Jobs by the world's name: more than one is a duplicate.
+  const std::map<std::string, std::set<std::uint64_t>>& by_name() const { return by_name_; }
+
+ private:
+  void account(const MirrorJob& job, int sign);
+  void replace(MirrorJob job);
+
+  const World& world_;
+  std::unordered_map<std::string, const JobSpec*> specs_;
+  std::unordered_map<std::string, int> node_index_;
+  std::map<std::uint64_t, MirrorJob> jobs_;
+  std::map<std::uint64_t, std::string> names_;  // from live/spec, before the record is read
+  std::set<std::uint64_t> live_;
+  std::map<std::string, std::set<std::uint64_t>> by_name_;
+  std::vector<NodeUse> node_use_;
+  std::map<std::string, QueueUse> queue_use_;
+  std::vector<bool> drained_, known_;
+  std::vector<std::uint64_t> dirty_;
+  Revision revision_ = 0;
+  std::vector<Changed> changed_;
+  std::set<int> changed_nodes_;
+  std::string trouble_;
+};
+
+}  // namespace gridfold::verify

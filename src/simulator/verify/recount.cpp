@@ -1,0 +1,343 @@
+#include "simulator/verify/recount.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace gridfold::verify {
+namespace {
+
+bool accepts(const DeviceRequest& group, const DeviceSpec& device) {
+  return device.device_class == group.device_class &&
+         (group.models.empty() ||
+          std::find(group.models.begin(), group.models.end(), device.model) != group.models.end());
+}
+
+bool has(const std::vector<Reason>& reasons, ReasonCode code) {
+  return std::any_of(reasons.begin(), reasons.end(),
+                     [&](const Reason& reason) { return reason.code == code; });
+}
+
+// The holding will go by itself: its job is being stopped, or it has ended.
+bool leaves(const MirrorJob& job, const MirrorTask& task) {
+  return job.state == State::kStopping || (task.phase == Phase::kCleaning && !task.restarts);
+}
+
+}  // namespace
+
+Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty) {
+  Room room;
+  room.cpu = spec.cpu.value - use.cpu;
+  room.memory = spec.memory.value - use.memory;
+  for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+    Device device;
+    device.spec = &spec.devices[i];
+    device.usable = (dirty >> i & 1) == 0;
+    if (spec.devices[i].memory.is_known())
+      device.free_memory = spec.devices[i].memory.value().value;
+    if (i < use.devices.size()) {
+      device.free_share -= use.devices[i].share;
+      device.holders = use.devices[i].holders;
+      if (device.free_memory >= 0)
+        device.free_memory =
+            use.devices[i].whole > 0 ? 0 : device.free_memory - use.devices[i].memory;
+    }
+    room.devices.push_back(device);
+  }
+  return room;
+}
+
+Recount::Recount(const World& world, const Mirror& mirror, const std::vector<QueueSpec>& queues,
+                 std::span<const NodeRecord> nodes)
+    : world_(world), mirror_(mirror), queues_(queues) {
+  // What the nodes will hold once all that leaves has left, claims included.
+  std::vector<NodeUse> planned(world.nodes.size());
+  std::vector<bool> claimed(world.nodes.size());
+  for (const std::uint64_t id : mirror.live()) {
+    const MirrorJob& job = *mirror.job(id);
+    for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+      const MirrorTask& task = job.tasks[i];
+      if (holds(task.phase) && !leaves(job, task)) {
+        const auto n = static_cast<std::size_t>(task.at.node);
+        add_use(world.nodes[n], job.request(i), task.at.devices, +1, planned[n]);
+      }
+      if (task.claim.node >= 0) {
+        const auto n = static_cast<std::size_t>(task.claim.node);
+        add_use(world.nodes[n], job.request(i), task.claim.devices, +1, planned[n]);
+        claimed[n] = any_claim_ = true;
+      }
+    }
+  }
+  for (std::size_t n = 0; n < world.nodes.size(); ++n) {
+    const NodeSpec& spec = world.nodes[n];
+    const int node = static_cast<int>(n);
+    empty_.push_back(room_of(spec, {}, mirror.dirty(node)));
+    Room room = room_of(spec, mirror.node_use(node), mirror.dirty(node));
+    for (const NodeRecord& record : nodes) {
+      if (record.spec.name != spec.name) continue;
+      room.known = true;
+      room.up = record.up;
+    }
+    empty_.back().known = room.known;
+    room.takes_tasks = room.known && room.up && !mirror.drained(node);
+    actual_.push_back(room);
+    if (claimed[n]) {
+      const Room then = room_of(spec, planned[n], mirror.dirty(node));
+      room.cpu = std::min(room.cpu, then.cpu);
+      room.memory = std::min(room.memory, then.memory);
+      for (std::size_t d = 0; d < room.devices.size(); ++d) {
+        Device& device = room.devices[d];
+        device.free_share = std::min(device.free_share, then.devices[d].free_share);
+        device.free_memory = std::min(device.free_memory, then.devices[d].free_memory);
+        device.holders = std::max(device.holders, then.devices[d].holders);
+      }
+    }
+    now_.push_back(std::move(room));
+  }
+}
+
+std::int64_t Recount::units(const Device& device, const DeviceRequest& group) {
+  if (!device.usable || !accepts(group, *device.spec)) return 0;
+  if (group.is_whole()) {
+    const bool big = group.memory.value == 0 || (device.spec->memory.is_known() &&
+                                                 device.spec->memory.value() >= group.memory);
+    return device.holders == 0 && big;
+  }
+  std::int64_t n = std::numeric_limits<std::int32_t>::max();
+  if (group.share.value > 0) n = std::min(n, device.free_share / group.share.value);
+  if (group.memory.value > 0)
+    n = std::min(n, device.free_memory < 0 ? 0 : device.free_memory / group.memory.value);
+  return n;
+}
+
+std::int64_t Recount::slots(const Room& room, const TaskRequest& request) {
+  if (!room.known) return 0;
+  std::int64_t n = std::numeric_limits<std::int32_t>::max();
+  if (request.cpu.value > 0) n = std::min(n, room.cpu / request.cpu.value);
+  if (request.memory.value > 0) n = std::min(n, room.memory / request.memory.value);
+  for (const DeviceRequest& group : request.devices) {
+    std::int64_t sum = 0;
+    for (const Device& device : room.devices) sum += units(device, group);
+    n = std::min(n, sum / std::max(group.count, 1));
+  }
+  return std::max<std::int64_t>(n, 0);
+}
+
+std::int64_t Recount::axis(const Room& room, const TaskRequest& request,
+                           const std::string& resource) {
+  if (resource == "cpu") return room.cpu;
+  if (resource == "memory") return room.memory;
+  for (const DeviceRequest& group : request.devices) {
+    std::int64_t idle = 0;
+    std::int64_t share = 0;
+    std::int64_t memory = 0;
+    for (const Device& device : room.devices) {
+      if (!device.usable || !accepts(group, *device.spec)) continue;
+      idle += units(device, group);
+      share = std::max(share, device.free_share);
+      if (device.free_share >= group.share.value) memory = std::max(memory, device.free_memory);
+    }
+    if (resource == group.device_class) return idle;
+    if (resource == group.device_class + "_share") return share;
+    if (resource == group.device_class + "_memory") return memory;
+  }
+  return -1;
+}
+
+const QueueSpec* Recount::configured(const std::string& queue) const {
+  for (const QueueSpec& spec : queues_) {
+    if (spec.name == queue) return &spec;
+  }
+  return nullptr;
+}
+
+std::int32_t Recount::priority_of(const std::string& queue) const {
+  const QueueSpec* spec = configured(queue);
+  return spec == nullptr ? 0 : spec->priority;
+}
+
+// The first limit that the job's minimum breaks, by itself or on top of what
+// is used.
+std::optional<Recount::Quota> Recount::quota(const MirrorJob& job, bool counting_use) const {
+  QueueUse need;
+  for (const Role& role : job.spec->roles) {
+    need.cpu += role.min * role.each.cpu.value;
+    need.memory += role.min * role.each.memory.value;
+    for (const DeviceRequest& device : role.each.devices)
+      need.devices[device.device_class] += role.min * queue_charge(device);
+  }
+  for (const std::string& name : queue_and_above(job.spec->queue)) {
+    const QueueSpec* queue = configured(name);
+    if (queue == nullptr) continue;
+    const QueueUse& use = mirror_.queue_use(name);
+    const auto over = [&](const std::string& resource, std::int64_t asked, std::int64_t used,
+                          std::int64_t limit) -> std::optional<Quota> {
+      if (!counting_use) used = 0;
+      if (asked == 0 || asked + used <= limit) return std::nullopt;
+      return Quota{name, resource, asked, limit, used};
+    };
+    if (!queue->cpu.is_unlimited()) {
+      if (auto found = over("cpu", need.cpu, use.cpu, queue->cpu.bound().value)) return found;
+    }
+    if (!queue->memory.is_unlimited()) {
+      if (auto found = over("memory", need.memory, use.memory, queue->memory.bound().value))
+        return found;
+    }
+    for (const auto& [device, asked] : need.devices) {
+      const auto limit = queue->devices.find(device);
+      if (limit == queue->devices.end()) continue;
+      const auto used = use.devices.find(device);
+      if (auto found =
+              over(device, asked, used == use.devices.end() ? 0 : used->second, limit->second))
+        return found;
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& request,
+                            bool usable) const {
+  std::int64_t sum = 0;
+  for (std::size_t n = 0; n < rooms.size(); ++n) {
+    if (!usable || actual_[n].takes_tasks) sum += slots(rooms[n], request);
+  }
+  return sum;
+}
+
+bool Recount::never(const MirrorJob& job) const {
+  if (configured(job.spec->queue) == nullptr || quota(job, false)) return true;
+  return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
+                     [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
+}
+
+bool Recount::comes_before(const MirrorJob& a, const MirrorJob& b) const {
+  const auto key = [&](const MirrorJob& job) {
+    return std::tuple(-priority_of(job.spec->queue), job.filler(), -job.spec->priority, job.id);
+  };
+  return key(a) < key(b);
+}
+
+std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& reason) const {
+  const auto counted = [&](std::string_view param,
+                           std::int64_t mine) -> std::optional<std::string> {
+    const std::int64_t said = reason.number(param);
+    if (said == mine) return std::nullopt;
+    return std::string(to_string(reason.code)) + " says " + std::string(param) + "=" +
+           std::to_string(said) + ", counted " + std::to_string(mine);
+  };
+  // The role that the reason speaks of: by its need, where it does not say.
+  const auto role = [&]() -> const Role& {
+    for (const Role& candidate : job.spec->roles) {
+      if (candidate.name == reason.text("role")) return candidate;
+    }
+    return job.spec->roles.front();
+  }();
+  const bool one_role = job.spec->roles.size() == 1;
+  switch (reason.code) {
+    case ReasonCode::kHeld: return job.held ? std::nullopt : std::optional("it is not held");
+    case ReasonCode::kQueueClosed:
+      return configured(job.spec->queue) == nullptr ? std::nullopt
+                                                    : std::optional("its queue is there");
+    case ReasonCode::kExceedsQuotaMax:
+    case ReasonCode::kQuotaInUse: {
+      const auto mine = quota(job, reason.code == ReasonCode::kQuotaInUse);
+      if (!mine) return "no quota is in its way";
+      const QueueSpec* queue = configured(std::string(reason.text("queue")));
+      if (queue == nullptr) return "a queue that is not there limits it";
+      if (reason.code != ReasonCode::kQuotaInUse) return std::nullopt;
+      const QueueUse& use = mirror_.queue_use(queue->name);
+      const std::string resource(reason.text("resource"));
+      const auto device = use.devices.find(resource);
+      return counted("used", resource == "cpu"             ? use.cpu
+                             : resource == "memory"        ? use.memory
+                             : device == use.devices.end() ? 0
+                                                           : device->second);
+    }
+    case ReasonCode::kNoMatchingNode:
+      for (const Role& each : job.spec->roles) {
+        if (total(empty_, each.each, false) == 0) return std::nullopt;
+      }
+      return "some node could hold it";
+    case ReasonCode::kExceedsCluster:
+      for (const Role& each : job.spec->roles) {
+        if (reason.number("need") == each.min &&
+            reason.number("capacity") == total(empty_, each.each, false))
+          return std::nullopt;
+      }
+      return "ExceedsCluster with other numbers than counted";
+    case ReasonCode::kGangIncomplete:
+      if (const auto wrong = counted("need", role.min)) return wrong;
+      return counted("have", total(now_, role.each, true));
+    case ReasonCode::kInsufficientFree: {
+      if (!one_role) return std::nullopt;  // it does not say of which role it speaks
+      std::int64_t sum = 0;
+      std::int64_t largest = 0;
+      for (std::size_t n = 0; n < now_.size(); ++n) {
+        if (!actual_[n].takes_tasks) continue;
+        const std::int64_t amount = axis(now_[n], role.each, std::string(reason.text("resource")));
+        sum += amount;
+        largest = std::max(largest, amount);
+      }
+      if (const auto wrong = counted("free", sum)) return wrong;
+      return counted("largest_block", largest);
+    }
+    case ReasonCode::kFragmented:
+      if (one_role && total(now_, role.each, true) >= role.min) return "it fits somewhere";
+      return std::nullopt;
+    case ReasonCode::kReservedFor:
+      return any_claim_ ? std::nullopt : std::optional("nothing is reserved");
+    case ReasonCode::kPreemptionPending:
+      return job.claims() ? std::nullopt : std::optional("no room is promised to it");
+    case ReasonCode::kBehindInQueue: {
+      std::int64_t position = 1;
+      for (const std::uint64_t id : mirror_.live()) {
+        const MirrorJob& other = *mirror_.job(id);
+        position += id != job.id && other.state == State::kPending && !other.held &&
+                    other.waits_for.empty() && !other.claims() && comes_before(other, job);
+      }
+      return counted("position", position);
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
+                                             const std::vector<Reason>& reasons) const {
+  if (reasons.empty()) return Wrong{"C8", "it waits without a reason"};
+  for (const Reason& reason : reasons) {
+    if (const auto why = untrue(job, reason)) return Wrong{"I13", *why};
+  }
+  const auto missing = [&](ReasonCode code, const char* fact) -> std::optional<Wrong> {
+    if (has(reasons, code)) return std::nullopt;
+    return Wrong{"I13", std::string(fact) + ", and no reason says so"};
+  };
+  if (job.held) {
+    if (auto wrong = missing(ReasonCode::kHeld, "it is held")) return wrong;
+  }
+  if (!job.waits_for.empty()) {
+    if (auto wrong = missing(ReasonCode::kDependencyPending, "it waits for jobs")) return wrong;
+  }
+  const bool closed = configured(job.spec->queue) == nullptr;
+  if (closed) {
+    if (auto wrong = missing(ReasonCode::kQueueClosed, "its queue is gone")) return wrong;
+  }
+  if (job.claims()) return missing(ReasonCode::kPreemptionPending, "room is promised to it");
+  const bool over = quota(job, true).has_value();
+  if (over && !has(reasons, ReasonCode::kExceedsQuotaMax)) {
+    if (auto wrong = missing(ReasonCode::kQuotaInUse, "a quota is in its way")) return wrong;
+  }
+  if (job.held || !job.waits_for.empty() || closed || over) return std::nullopt;
+  const bool fits =
+      std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
+                  [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
+  // Roles that fit one by one need not fit together.
+  if (fits && job.spec->roles.size() == 1)
+    return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
+  const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
+    return reason.code == ReasonCode::kBehindInQueue ||
+           reason.code == ReasonCode::kNotYetConsidered;
+  });
+  if (only_place) return Wrong{"C8", "it does not fit, and no reason says so"};
+  return std::nullopt;
+}
+
+}  // namespace gridfold::verify

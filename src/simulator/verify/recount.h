@@ -1,0 +1,71 @@
+// Whether the reasons that a waiting job shows are true: room, quotas and
+// places in the queue, counted anew from the mirror of the store.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/reason.h"
+#include "model/record.h"
+#include "simulator/verify/mirror.h"
+
+namespace gridfold::verify {
+
+class Recount {
+ public:
+  // `nodes`: as the engine tells them, for whether they are up.
+  Recount(const World& world, const Mirror& mirror, const std::vector<QueueSpec>& queues,
+          std::span<const NodeRecord> nodes);
+
+  struct Wrong {
+    std::string invariant;  // "I13", "C8" or "I9"
+    std::string text;
+  };
+  std::optional<Wrong> check(const MirrorJob& job, const std::vector<Reason>& reasons) const;
+
+  // Whether the job can never start on this grid under these queues.
+  bool never(const MirrorJob& job) const;
+
+ private:
+  struct Device {
+    const DeviceSpec* spec = nullptr;
+    bool usable = true;
+    std::int64_t free_share = 1000;
+    std::int64_t free_memory = -1;
+    std::int64_t holders = 0;
+  };
+  struct Room {
+    bool known = false;  // the daemon has heard of the node
+    bool up = false;
+    bool takes_tasks = false;
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::vector<Device> devices;
+  };
+  static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
+  static std::int64_t units(const Device& device, const DeviceRequest& group);
+  static std::int64_t slots(const Room& room, const TaskRequest& request);
+  static std::int64_t axis(const Room& room, const TaskRequest& request,
+                           const std::string& resource);
+
+  struct Quota {
+    std::string queue, resource;
+    std::int64_t need = 0, limit = 0, used = 0;
+  };
+  std::optional<Quota> quota(const MirrorJob& job, bool counting_use) const;
+  const QueueSpec* configured(const std::string& queue) const;
+  std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
+  std::optional<std::string> untrue(const MirrorJob& job, const Reason& reason) const;
+  bool comes_before(const MirrorJob& a, const MirrorJob& b) const;
+  std::int32_t priority_of(const std::string& queue) const;
+
+  const World& world_;
+  const Mirror& mirror_;
+  const std::vector<QueueSpec>& queues_;
+  std::vector<Room> empty_, now_, actual_;  // by node of the world
+  bool any_claim_ = false;
+};
+
+}  // namespace gridfold::verify

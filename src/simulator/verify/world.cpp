@@ -1,0 +1,312 @@
+#include "simulator/verify/world.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
+
+namespace gridfold::verify {
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+template <class T, std::size_t N>
+const T& pick(RandomStream& random, const std::array<T, N>& of) {
+  return of[random.below(N)];
+}
+
+Duration seconds_between(RandomStream& random, std::int64_t low, std::int64_t high) {
+  return Duration::milliseconds(random.between(low * 1000, high * 1000));
+}
+
+struct Model {
+  std::string_view device_class;
+  std::string_view name;
+  std::int64_t memory_gib;  // 0: unknown
+};
+constexpr std::array<Model, 5> kModels = {
+    {{"gpu", "A", 40}, {"gpu", "B", 80}, {"gpu", "C", 16}, {"gpu", "D", 0}, {"npu", "N", 32}}};
+
+DeviceSpec device_of(const Model& model) {
+  DeviceSpec device;
+  device.device_class = std::string(model.device_class);
+  device.model = std::string(model.name);
+  if (model.memory_gib != 0) device.memory = Bytes(model.memory_gib * kGiB);
+  device.origin = DeviceOrigin::kEmulated;
+  return device;
+}
+
+std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
+  RandomStream random(seed, "world.nodes");
+  // Mostly few: the fewer nodes, the more often two jobs want the same one.
+  const std::int64_t count = random.chance(1, 6) ? random.between(10, 40) : random.between(2, 9);
+  std::vector<NodeSpec> nodes;
+  for (std::int64_t i = 0; i < count; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.cpu = MilliCores(1000 * random.between(2, 32));
+    node.memory = Bytes(kGiB * random.between(8, 128));
+    node.domains = {"zone-" + std::to_string(i % 2), "rack-" + std::to_string(i / 4)};
+    const int devices = pick(random, std::array{0, 1, 2, 4, 4, 8, 8});
+    Model model = pick(random, kModels);
+    for (int d = 0; d < devices; ++d) {
+      if (random.chance(1, 10)) model = pick(random, kModels);
+      node.devices.push_back(device_of(model));
+    }
+    nodes.push_back(std::move(node));
+  }
+  return nodes;
+}
+
+void draw_limits(RandomStream& random, QueueSpec& queue) {
+  if (random.chance(1, 3)) queue.devices["gpu"] = 500 * random.between(2, 24);
+  if (random.chance(1, 6)) queue.devices["npu"] = 1000 * random.between(1, 4);
+  if (random.chance(1, 5)) queue.cpu = MilliCores(1000 * random.between(4, 40));
+  if (random.chance(1, 8)) queue.memory = Bytes(kGiB * random.between(16, 200));
+}
+
+// The first configuration; then one with other limits, and one in which a
+// queue is missing.
+std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
+  RandomStream random(seed, "world.queues");
+  static constexpr std::array<std::string_view, 4> kNames = {"default", "a", "a/b", "c"};
+  const std::int64_t count = random.between(1, 4);
+  std::vector<QueueSpec> first;
+  for (std::int64_t i = 0; i < count; ++i) {
+    QueueSpec queue;
+    queue.name = std::string(kNames[static_cast<std::size_t>(i)]);
+    queue.priority = static_cast<std::int32_t>(random.between(0, 2));
+    draw_limits(random, queue);
+    first.push_back(std::move(queue));
+  }
+  std::vector<QueueSpec> cut = first;
+  for (QueueSpec& queue : cut) {
+    queue.priority = static_cast<std::int32_t>(random.between(0, 2));
+    draw_limits(random, queue);
+    if (random.chance(1, 5)) queue.open = false;
+  }
+  std::vector<QueueSpec> fewer = first;
+  fewer.erase(fewer.begin() + random.between(0, count - 1));
+  return {first, cut, fewer};
+}
+
+DeviceRequest draw_devices(RandomStream& random) {
+  DeviceRequest devices;
+  devices.device_class = random.chance(1, 8) ? "npu" : "gpu";
+  devices.count = 1;
+  switch (random.below(5)) {
+    case 0: devices.share = DeviceShare(random.between(50, 950)); break;
+    case 1:
+      devices.share = DeviceShare(0);
+      devices.memory = Bytes(kGiB * random.between(1, 40));
+      break;
+    case 2:
+      devices.share = DeviceShare(pick(random, std::array{100, 250, 333, 500}));
+      devices.memory = Bytes(kGiB * random.between(1, 20));
+      break;
+    default: devices.count = pick(random, std::array{1, 1, 1, 2, 2, 4, 8}); break;
+  }
+  if (random.chance(1, 5)) {
+    for (const Model& model : kModels) {
+      if (model.device_class == devices.device_class && random.chance(1, 2))
+        devices.models.emplace_back(model.name);
+    }
+  }
+  return devices;
+}
+
+Role draw_role(RandomStream& random) {
+  Role role;
+  role.command = {"/bin/true"};
+  role.each.cpu = MilliCores(250 * random.between(1, 16));
+  role.each.memory = Bytes((kGiB / 4) * random.between(1, 32));
+  if (random.chance(3, 4)) role.each.devices.push_back(draw_devices(random));
+  if (random.chance(1, 3)) {
+    role.count = static_cast<std::int32_t>(random.between(2, 6));
+    role.min =
+        random.chance(1, 2) ? role.count : static_cast<std::int32_t>(random.between(1, role.count));
+  }
+  if (random.chance(1, 30)) role.each.cpu = MilliCores(1'000'000);  // on no node, ever
+  return role;
+}
+
+PlannedJob draw_job(RandomStream& random, const std::vector<QueueSpec>& queues) {
+  PlannedJob job;
+  JobSpec& spec = job.spec;
+  spec.queue = queues[random.below(queues.size())].name;
+  spec.priority = static_cast<std::int32_t>(random.between(0, 2));
+  spec.roles.push_back(draw_role(random));
+  if (random.chance(1, 10)) {
+    spec.roles.push_back(draw_role(random));
+    spec.roles.back().name = "second";
+  }
+  spec.stop.grace = seconds_between(random, 0, 30);
+  if (random.chance(1, 3)) {
+    spec.workload_class = WorkloadClass::kFiller;
+    Checkpoint checkpoint;
+    checkpoint.grace = seconds_between(random, 0, 40);
+    if (random.chance(1, 2)) checkpoint.interval = seconds_between(random, 5, 60);
+    if (random.chance(2, 3)) spec.checkpoint = checkpoint;
+  } else if (random.chance(1, 5)) {
+    spec.workload_class = WorkloadClass::kInfer;
+  }
+  spec.retry.max = static_cast<std::int32_t>(pick(random, std::array{0, 0, 1, 3}));
+  spec.retry.backoff = seconds_between(random, 0, 20);
+  if (random.chance(1, 4)) spec.retry.on = {RetryCause::kFailure};
+  if (random.chance(1, 8)) spec.retry.on = {RetryCause::kNodeLost};
+
+  const Duration duration = seconds_between(random, 1, random.chance(1, 4) ? 900 : 180);
+  job.truth.duration = duration;
+  if (random.chance(1, 6)) job.truth.exit_code = static_cast<std::int32_t>(random.between(1, 9));
+  job.truth.stop_time = seconds_between(random, 0, 40);
+  if (random.chance(1, 6)) spec.time_limit = seconds_between(random, 10, 300);
+  return job;
+}
+
+constexpr std::array<DependencyCondition, 4> kConditions = {
+    DependencyCondition::kOk, DependencyCondition::kOk, DependencyCondition::kAny,
+    DependencyCondition::kFailed};
+
+// Adds batches of jobs and the calls that submit them.
+void draw_jobs(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.jobs");
+  std::vector<std::string> names;
+  const std::int64_t target = random.between(20, 70);
+  while (static_cast<std::int64_t>(names.size()) < target) {
+    const auto index = static_cast<std::uint32_t>(world.batches.size());
+    PlannedBatch batch;
+    if (random.chance(3, 4)) batch.key = "key-" + std::to_string(index);
+    batch.held = random.chance(1, 15);
+    const std::int64_t size = random.chance(1, 4) ? random.between(2, 6) : 1;
+    const bool array = random.chance(1, 3);  // alike but for their index
+    const PlannedJob model = draw_job(random, world.queues.front());
+    for (std::int64_t i = 0; i < size; ++i) {
+      PlannedJob job = array ? model : draw_job(random, world.queues.front());
+      job.spec.name = "j" + std::to_string(index) + "-" + std::to_string(i);
+      if (array) job.spec.array_index = i;
+      if (!names.empty() && random.chance(1, 6))
+        job.spec.after.push_back({names[random.below(names.size())], pick(random, kConditions)});
+      if (!array && i > 0 && random.chance(1, 2))
+        job.spec.after.push_back({batch.jobs.back().spec.name, pick(random, kConditions)});
+      batch.jobs.push_back(std::move(job));
+    }
+    for (const PlannedJob& job : batch.jobs) names.push_back(job.spec.name);
+    // In bursts: many calls at one moment.
+    const Instant at = random.chance(1, 3) && !world.actions.empty()
+                           ? world.actions.back().at
+                           : Instant{} + Duration{random.between(0, world.quiet.ns * 8 / 10)};
+    world.actions.push_back({at, ActionKind::kSubmit, index});
+    if (!batch.key.empty() && random.chance(1, 4)) {
+      const Instant again{random.between(at.ns, world.quiet.ns - 1)};
+      world.actions.push_back({again, ActionKind::kSubmitAgain, index});
+    }
+    world.batches.push_back(std::move(batch));
+  }
+}
+
+// What users, operators, disks and machines do in between.
+void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
+  RandomStream random(seed, "world.actions");
+  using enum ActionKind;
+  static constexpr std::array<ActionKind, 27> kOften = {
+      kCancel,        kCancel,    kHold,          kRelease,       kRelease,       kRequeue,
+      kRequeue,       kRequeue,   kCancelStorm,   kDrain,         kUndrain,       kUndrain,
+      kCrash,         kCrash,     kCrashAtCommit, kCrashAtCommit, kCrashAtCommit, kCrashInOrders,
+      kCrashInOrders, kStoreFull, kStoreBroken,   kNodeOff,       kNodeOff,       kNodeReboot,
+      kNodeCut,       kNodeCut,   kTakeOver};
+  const std::int64_t count = random.between(15, 60);
+  for (std::int64_t i = 0; i < count; ++i) {
+    Action action;
+    action.at = Instant{} + Duration{random.between(0, world.quiet.ns - 1)};
+    action.kind = pick(random, kOften);
+    action.duration = seconds_between(random, 0, random.chance(1, 3) ? 120 : 15);
+    action.queues =
+        static_cast<std::uint32_t>(random.chance(1, 3) ? random.below(world.queues.size()) : 0);
+    action.count = static_cast<std::uint32_t>(random.between(1, 4));
+    switch (action.kind) {
+      case kDrain:
+      case kUndrain:
+      case kNodeOff:
+      case kNodeReboot:
+      case kNodeCut:
+        action.index = static_cast<std::uint32_t>(random.below(world.nodes.size()));
+        break;
+      case kCrashAtCommit: action.index = static_cast<std::uint32_t>(random.below(3)); break;
+      case kCancelStorm:
+        action.count = static_cast<std::uint32_t>(random.between(5, 30));
+        [[fallthrough]];
+      default: action.index = static_cast<std::uint32_t>(random.below(jobs)); break;
+    }
+    world.actions.push_back(action);
+  }
+  // Seldom: a third of the nodes at one moment.
+  if (random.chance(1, 5)) {
+    const Instant at{random.between(0, world.quiet.ns - 1)};
+    for (std::uint32_t n = 0; n < world.nodes.size(); ++n) {
+      if (!random.chance(2, 5)) continue;
+      Action action{at, random.chance(1, 2) ? kNodeOff : kNodeCut, n};
+      action.duration = seconds_between(random, 1, 120);
+      world.actions.push_back(action);
+    }
+  }
+}
+
+FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
+  RandomStream random(seed, "world.faults");
+  FaultRates rates;
+  const auto up_to = [&](std::int64_t most) {
+    return static_cast<std::int32_t>(random.between(0, most));
+  };
+  rates.report_dropped = up_to(150);
+  rates.report_delayed = up_to(400);
+  rates.report_repeated = up_to(300);
+  rates.longest_delay = seconds_between(random, 1, 40);
+  rates.launch_fails_by_node = up_to(80);
+  rates.launch_fails_by_job = up_to(20);
+  rates.shim_lost = up_to(80);
+  rates.longest_shim_life = seconds_between(random, 5, 200);
+  rates.device_dirty = up_to(20);
+  if (random.chance(1, 2)) rates.node_fault_interval = seconds_between(random, 60, 600);
+  rates.longest_outage = seconds_between(random, 5, 120);
+  rates.until = quiet;
+  return rates;
+}
+
+}  // namespace
+
+std::string_view to_string(ActionKind kind) {
+  static constexpr std::array<std::string_view, kActionKinds> kWords = {
+      "submit",          "submit_again",    "cancel",     "hold",         "release",
+      "requeue",         "cancel_storm",    "drain",      "undrain",      "crash",
+      "crash_at_commit", "crash_in_orders", "store_full", "store_broken", "node_off",
+      "node_reboot",     "node_cut",        "take_over"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
+
+World draw_world(std::uint64_t seed) {
+  World world;
+  RandomStream random(seed, "world.frame");
+  static constexpr std::array<std::string_view, 4> kPolicies = {"best_fit", "fgd", "dot_product",
+                                                                "random"};
+  world.policy = std::string(pick(random, kPolicies));
+  world.tie_break =
+      pick(random, std::array{TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder});
+  world.quiet = Instant{} + Duration::minutes(random.between(5, 30));
+  world.reconcile_interval = Duration::seconds(random.between(5, 60));
+  world.cluster.start_latency = Duration::milliseconds(random.between(0, 3000));
+  world.cluster.clean_latency =
+      random.chance(1, 3) ? Duration{} : Duration::milliseconds(random.between(0, 5000));
+  world.cluster.loss_detection = Duration::seconds(random.between(1, 15));
+  world.nodes = draw_nodes(seed);
+  world.queues = draw_queues(seed);
+  draw_jobs(seed, world);
+  std::size_t jobs = 0;
+  for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
+  draw_disturbances(seed, jobs, world);
+  std::stable_sort(world.actions.begin(), world.actions.end(),
+                   [](const Action& a, const Action& b) { return a.at < b.at; });
+  world.faults = draw_faults(seed, world.quiet);
+  return world;
+}
+
+}  // namespace gridfold::verify

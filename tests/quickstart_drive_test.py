@@ -43,6 +43,13 @@ class Screens(unittest.TestCase):
         shown.print("done")
         self.assertEqual(terminal.text(), "\na\nb\n\x1b[3A\x1b[Jdone\n")
 
+    def test_a_table_is_never_higher_than_the_terminal(self):
+        os.environ.update(LINES="4", COLUMNS="80")
+        self.addCleanup(lambda: [os.environ.pop(name) for name in ("LINES", "COLUMNS")])
+        terminal = Terminal(True)
+        screen.Screen(terminal).table(["a", "b", "c", "d"])
+        self.assertEqual(terminal.text(), "\na\nb\n")
+
     def test_without_a_terminal_there_are_no_escapes_and_no_repeated_lines(self):
         pipe = Terminal(False)
         shown = screen.Screen(pipe)

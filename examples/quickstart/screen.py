@@ -55,11 +55,13 @@ class Screen:
 
     def table(self, lines):
         """Draws `lines` anew below the sentences; only where there is a terminal."""
-        width = shutil.get_terminal_size().columns - 1
+        size = shutil.get_terminal_size()
+        # What has scrolled away, or wrapped, could not be erased.
+        shown = ["", *lines][:max(size.lines - 1, 0)]
         self._erase()
-        self._stream.write("".join(cut(line, width) + "\n" for line in ["", *lines]))
+        self._stream.write("".join(cut(line, size.columns - 1) + "\n" for line in shown))
         self._stream.flush()
-        self._drawn = len(lines) + 1
+        self._drawn = len(shown)
 
     def clear_table(self):
         self._erase()
@@ -72,8 +74,7 @@ class Screen:
 
 
 def cut(line, width):
-    """The line in at most `width` columns: one that wraps could not be erased.
-    Escapes have no width."""
+    """The line in at most `width` columns. Escapes have no width."""
     if len(ESCAPE.sub("", line)) <= width:
         return line
     return ESCAPE.sub("", line)[:max(width - 1, 0)] + "…"

@@ -9,6 +9,8 @@
 
 #include "base/json_writer.h"
 #include "base/planted.h"
+#include "control/idempotency.h"
+#include "control/job_lookup.h"
 #include "control/reconcile.h"
 #include "control/records.h"
 #include "control/uuid.h"
@@ -19,41 +21,6 @@ namespace gridfold {
 namespace {
 
 constexpr Duration kRetryWhenReadOnly = Duration::seconds(1);
-constexpr Duration kIdempotencyKept = Duration::hours(24);
-
-// What the user asked for by an idempotency key, and what was answered.
-struct KeyEntry {
-  std::string digest;
-  Instant at{};
-  SubmitAnswer answer;
-};
-
-std::string encode_key(const KeyEntry& entry) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object().key("digest").string(entry.digest).key("at").number(entry.at.ns);
-  json.key("jobs").begin_array();
-  for (const SubmittedJob& job : entry.answer.jobs)
-    json.begin_array().number(job.id.value).string(job.uid).string(job.name).end_array();
-  json.end_array().end_object();
-  return out;
-}
-
-Result<KeyEntry> decode_key(const std::string& key, const std::string& value) {
-  try {
-    const auto json = nlohmann::json::parse(value);
-    KeyEntry entry;
-    entry.digest = json.at("digest").get<std::string>();
-    entry.at.ns = json.at("at").get<std::int64_t>();
-    for (const auto& job : json.at("jobs"))
-      entry.answer.jobs.push_back({JobId(job.at(0).get<std::uint64_t>()),
-                                   job.at(1).get<std::string>(), job.at(2).get<std::string>()});
-    entry.answer.repeated = true;
-    return entry;
-  } catch (const std::exception& problem) {
-    return corrupt("record " + key + " does not read back: " + problem.what());
-  }
-}
 
 // Where the job's tasks run: the tasks of this run in order, which gives ranks.
 struct Ranks {
@@ -105,10 +72,8 @@ struct ControlLoop::State {
     Completion<SubmitAnswer> done;
   };
   std::vector<Submitting> submissions;
-  std::vector<std::pair<std::string, std::string>> new_keys;  // to be stored with the turn
-  std::map<std::pair<std::string, std::string>, KeyEntry> keys;
-  std::map<std::string, JobId, std::less<>> uids;
-  std::map<std::pair<std::string, std::string>, std::set<JobId>> names;
+  IdempotencyKeys keys;
+  JobLookup lookup{engine, store};
 
   std::optional<Error> read_only;
   bool fenced_off = false;  // another daemon owns the store: for good
@@ -116,15 +81,10 @@ struct ControlLoop::State {
   Instant reconcile_at = Instant::never();
 
   Result<void> load();
-  Result<JobRecord> load_ended(std::string_view key, std::string_view value) const;
   Error why_read_only() const;
   Result<std::vector<DependencyRecord>> resolve(const SubmitRequest& request, std::size_t index,
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
-  const JobRecord* find(std::string_view tenant, std::string_view reference) const;
-  Result<JobRecord> find_ended(std::string_view tenant, std::string_view reference) const;
-  void index(const JobRecord& record);
-  void unindex(const JobRecord& record);
   void run_reconcile();
   Transaction transaction_for(const Decisions& decisions);
   void carry_out(const Decisions& decisions);
@@ -135,7 +95,6 @@ struct ControlLoop::State {
   bool owns_store();
   void refuse_waiting();
   void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
-  void expire_keys(Instant now, Transaction& transaction);
 };
 
 ControlLoop::ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
@@ -198,13 +157,7 @@ Result<void> ControlLoop::State::load() {
       if (!id) return id.error();
       job_entries.emplace_back(*id, &entry);
     } else if (key.starts_with("live/key/")) {
-      const std::string_view rest = key.substr(9);
-      const std::size_t slash = rest.find('/');
-      auto read = decode_key(entry.key, entry.value);
-      if (!read) return read.error();
-      if (GRIDFOLD_PLANTED_BUG(forget_key_on_restart)) continue;
-      keys[{std::string(rest.substr(0, slash)), std::string(rest.substr(slash + 1))}] =
-          std::move(*read);
+      if (auto restored = keys.restore(key, entry.value); !restored) return restored;
     }
   }
 
@@ -238,7 +191,7 @@ Result<void> ControlLoop::State::load() {
     }
     if (record->tasks.size() != static_cast<std::size_t>(record->spec->task_count()))
       return corrupt("record " + entry->key + ": its tasks and its spec differ in number");
-    index(*record);
+    lookup.add(*record);
     events.emplace_back(JobRestored{std::move(*record)});
   }
   // No node is up yet and no time passes: records go in, nothing is decided.
@@ -311,13 +264,13 @@ Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
       if (i != index && batch[i].name == edge.job) parent = batch[i].id;
     }
     if (!parent) {
-      if (const JobRecord* live = find(request.tenant, edge.job)) parent = live->id;
+      if (const JobRecord* live = lookup.find(request.tenant, edge.job)) parent = live->id;
     }
     if (parent) {
       edges.push_back({*parent, edge.condition});
       continue;
     }
-    const auto ended = find_ended(request.tenant, edge.job);
+    const auto ended = lookup.find_ended(request.tenant, edge.job);
     if (!ended) {
       Error error = invalid("there is no job \"" + edge.job + "\" to wait for");
       error.field = "after";
@@ -335,16 +288,12 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   State& s = *state_;
   if (s.read_only) return done(s.why_read_only());
   const Instant now = s.clock.now();
-  const std::pair key{request.tenant, request.idempotency_key};
-  if (!request.idempotency_key.empty()) {
-    if (const auto it = s.keys.find(key); it != s.keys.end()) {
-      if (it->second.digest != request.body_digest)
-        return done(conflict("idempotency key \"" + request.idempotency_key +
-                             "\" was used with another body"));
-      // The first may still wait for its commit: answered with it.
-      s.submissions.push_back({it->second.answer, std::move(done)});
-      return;
-    }
+  const auto before = s.keys.find(request);
+  if (!before) return done(before.error());
+  if (*before != nullptr) {
+    // The first may still wait for its commit: answered with it.
+    s.submissions.push_back({**before, std::move(done)});
+    return;
   }
   std::vector<SubmittedJob> batch;
   for (const JobSpec& job : request.jobs) {
@@ -383,12 +332,7 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   s.meta_changed = true;
   for (Event& event : events) s.inbox.push_back({std::move(event), State::Source::kUser});
   SubmitAnswer answer{std::move(batch)};
-  if (!request.idempotency_key.empty()) {
-    KeyEntry entry{request.body_digest, now, answer};
-    entry.answer.repeated = true;
-    s.new_keys.emplace_back(request.tenant, request.idempotency_key);
-    s.keys[key] = std::move(entry);
-  }
+  s.keys.add(request, now, answer);
   if (GRIDFOLD_PLANTED_BUG(ack_before_commit)) {
     done(answer);
     done = [](Result<SubmitAnswer>) {};
@@ -416,7 +360,7 @@ Instant ControlLoop::turn() {
   const Decisions decisions = s.engine.step(now, events);
   Transaction transaction = s.transaction_for(decisions);
   if (!transaction.put.empty() || !transaction.erase.empty()) {
-    s.expire_keys(now, transaction);
+    s.keys.expire(now, transaction);
     if (!GRIDFOLD_PLANTED_BUG(stale_leader_writes))
       transaction.compare.push_back({"live/meta", s.meta_revision});
     const bool writes_meta = s.meta_changed;
@@ -447,11 +391,11 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
     if (record == nullptr) continue;  // its submission was undone
     if (!is_terminal(record->state)) {
       transaction.put.emplace_back(records::job_key(id), records::encode_job(*record, nodes));
-      if (uids.find(record->uid) == uids.end())
+      if (!lookup.has(*record))
         transaction.put.emplace_back(records::spec_key(id), to_json(*record->spec));
       continue;
     }
-    if (uids.find(record->uid) != uids.end()) {
+    if (lookup.has(*record)) {
       transaction.erase.push_back(records::job_key(id));
       transaction.erase.push_back(records::spec_key(id));
     }
@@ -463,34 +407,19 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
     transaction.put.emplace_back(
         records::history_name_key(record->spec->tenant, record->spec->name, id), record->uid);
   }
-  for (const auto& [tenant, key] : new_keys)
-    transaction.put.emplace_back(records::idempotency_key(tenant, key),
-                                 encode_key(keys.at({tenant, key})));
+  keys.put_new(transaction);
   return transaction;
-}
-
-void ControlLoop::State::expire_keys(Instant now, Transaction& transaction) {
-  // A few each turn: the map is in order of key, not of age, so walk on.
-  int looked = 0;
-  for (auto it = keys.begin(); it != keys.end() && looked < 16; ++looked) {
-    if (now - it->second.at <= kIdempotencyKept) {
-      ++it;
-      continue;
-    }
-    transaction.erase.push_back(records::idempotency_key(it->first.first, it->first.second));
-    it = keys.erase(it);
-  }
 }
 
 void ControlLoop::State::committed(Instant now, const Decisions& decisions,
                                    const std::vector<Event>& events) {
   read_only.reset();
   retry_at = Instant::never();
-  new_keys.clear();
+  keys.new_are_stored();
   for (const JobId id : decisions.changed_jobs) {
     const JobRecord* record = engine.job(id);
     if (record == nullptr) continue;
-    is_terminal(record->state) ? unindex(*record) : index(*record);
+    is_terminal(record->state) ? lookup.remove(*record) : lookup.add(*record);
   }
   carry_out(decisions);
   for (const Event& event : events) {
@@ -525,8 +454,7 @@ void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incomi
 }
 
 void ControlLoop::State::refuse_waiting() {
-  for (const auto& key : new_keys) keys.erase(key);
-  new_keys.clear();
+  keys.forget_new();
   std::vector<Waiting> answered = std::move(requests);
   requests.clear();
   for (Waiting& waiting : answered) waiting.done(why_read_only());
@@ -640,127 +568,22 @@ void ControlLoop::State::run_reconcile() {
 
 // --- Reading ---
 
-void ControlLoop::State::index(const JobRecord& record) {
-  uids[record.uid] = record.id;
-  names[{record.spec->tenant, record.spec->name}].insert(record.id);
-}
-void ControlLoop::State::unindex(const JobRecord& record) {
-  uids.erase(record.uid);
-  const auto it = names.find({record.spec->tenant, record.spec->name});
-  if (it == names.end()) return;
-  it->second.erase(record.id);
-  if (it->second.empty()) names.erase(it);
-}
-
-namespace {
-
-std::optional<JobId> as_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return JobId(number);
-}
-
-}  // namespace
-
-const JobRecord* ControlLoop::State::find(std::string_view tenant,
-                                          std::string_view reference) const {
-  const auto of_tenant = [&](JobId id) -> const JobRecord* {
-    const JobRecord* record = engine.job(id);
-    return record != nullptr && record->spec->tenant == tenant && !is_terminal(record->state)
-               ? record
-               : nullptr;
-  };
-  if (const auto number = as_number(reference)) {
-    if (const JobRecord* record = of_tenant(*number)) return record;
-  }
-  if (reference.size() >= 8) {
-    const auto it = uids.lower_bound(reference);
-    if (it != uids.end() && it->first.starts_with(reference)) {
-      const auto next = std::next(it);
-      if (next == uids.end() || !next->first.starts_with(reference)) {
-        if (const JobRecord* record = of_tenant(it->second)) return record;
-      }
-    }
-  }
-  const auto named = names.find({std::string(tenant), std::string(reference)});
-  return named == names.end() ? nullptr : of_tenant(*named->second.rbegin());
-}
-
-Result<JobRecord> ControlLoop::State::load_ended(std::string_view key,
-                                                 std::string_view value) const {
-  const auto id = records::job_of_history_key(key);
-  if (!id) return id.error();
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(value);
-    const auto nodes = engine.nodes();
-    auto record = records::decode_job(*id, json.at("record").dump(), [&](std::string_view name) {
-      for (const NodeRecord& node : nodes)
-        if (node.spec.name == name) return node.id;
-      return NodeId::none();
-    });
-    if (!record) return record;
-    auto spec = parse_stored_job(json.at("spec").dump());
-    if (!spec) return corrupt("record " + std::string(key) + ": " + spec.error().describe());
-    record->spec = std::make_shared<const JobSpec>(std::move(*spec));
-    return record;
-  } catch (const std::exception& problem) {
-    return corrupt("record " + std::string(key) + " does not read back: " + problem.what());
-  }
-}
-
-Result<JobRecord> ControlLoop::State::find_ended(std::string_view tenant,
-                                                 std::string_view reference) const {
-  const auto by_id = [&](JobId id) -> Result<JobRecord> {
-    const auto found = store.load(records::history_key(id));
-    if (!found) return found.error();
-    if (found->entries.empty())
-      return not_found("there is no job \"" + std::string(reference) + "\"");
-    auto record = load_ended(found->entries[0].key, found->entries[0].value);
-    if (record && record->spec->tenant != tenant)
-      return not_found("there is no job \"" + std::string(reference) + "\"");
-    return record;
-  };
-  if (const auto number = as_number(reference)) {
-    if (auto record = by_id(*number)) return record;
-  }
-  if (reference.size() >= 8) {
-    const auto found = store.page(records::history_uid_key(reference), "", 2);
-    if (!found) return found.error();
-    if (found->size() == 1) {
-      if (const auto id = as_number((*found)[0].value)) return by_id(*id);
-    }
-  }
-  const auto named = store.page(records::history_name_prefix(tenant, reference), "", 1);
-  if (!named) return named.error();
-  if (!named->empty()) {
-    if (const auto id = records::job_of_history_key((*named)[0].key)) return by_id(*id);
-  }
-  return not_found("there is no job \"" + std::string(reference) + "\"");
-}
-
 const JobRecord* ControlLoop::find(std::string_view tenant, std::string_view reference) const {
-  return state_->find(tenant, reference);
+  return state_->lookup.find(tenant, reference);
 }
 
 Result<EndedJob> ControlLoop::find_ended(std::string_view tenant,
                                          std::string_view reference) const {
-  auto record = state_->find_ended(tenant, reference);
+  auto record = state_->lookup.find_ended(tenant, reference);
   if (!record) return record.error();
   return EndedJob{std::move(*record)};
 }
 
 Result<std::vector<EndedJob>> ControlLoop::ended(JobId before, std::size_t count) const {
-  const std::string after = before.is_none() ? "" : records::history_key(before);
-  const auto page = state_->store.page("history/job/", after, count);
-  if (!page) return page.error();
+  auto records = state_->lookup.ended(before, count);
+  if (!records) return records.error();
   std::vector<EndedJob> jobs;
-  for (const KeyValue& entry : *page) {
-    auto record = state_->load_ended(entry.key, entry.value);
-    if (!record) return record.error();
-    jobs.push_back({std::move(*record)});
-  }
+  for (JobRecord& record : *records) jobs.push_back({std::move(record)});
   return jobs;
 }
 

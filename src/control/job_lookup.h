@@ -1,0 +1,46 @@
+// Finds jobs by what a user writes: a number, a public id or the beginning of
+// one, or a name; live jobs in the engine, ended ones in the store's history.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "control/store.h"
+#include "engine/engine.h"
+
+namespace gridfold {
+
+class JobLookup {
+ public:
+  // Both outlive the lookup.
+  JobLookup(const Engine& engine, Store& store) : engine_(engine), store_(store) {}
+
+  // The job is live and on record. Adding it again changes nothing.
+  void add(const JobRecord& record);
+  void remove(const JobRecord& record);
+  bool has(const JobRecord& record) const { return uids_.count(record.uid) != 0; }
+
+  // Null when the tenant has no such live job. A beginning of an id needs 8
+  // characters and must be of one job only; of several jobs of one name the
+  // newest is meant.
+  const JobRecord* find(std::string_view tenant, std::string_view reference) const;
+  // Likewise, of the jobs that have ended. Error kNotFound.
+  Result<JobRecord> find_ended(std::string_view tenant, std::string_view reference) const;
+  // Newest first: up to `count` ended jobs with a number below `before`
+  // (none(): all).
+  Result<std::vector<JobRecord>> ended(JobId before, std::size_t count) const;
+
+ private:
+  Result<JobRecord> read_ended(std::string_view key, std::string_view value) const;
+
+  const Engine& engine_;
+  Store& store_;
+  std::map<std::string, JobId, std::less<>> uids_;
+  std::map<std::pair<std::string, std::string>, std::set<JobId>> names_;  // by tenant and name
+};
+
+}  // namespace gridfold

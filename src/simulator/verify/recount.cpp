@@ -224,6 +224,8 @@ bool Recount::fillers_in_the_way(const MirrorJob& job) const {
   if (job.filler() || job.spec->roles.size() != 1 || job.spec->roles[0].min != 1) return false;
   const TaskRequest& request = job.spec->roles[0].each;
   for (std::size_t n = 0; n < planned_.size(); ++n) {
+    // What still leaves will wake it: a filler may slip in until then.
+    if (actual_[n].cpu != planned_[n].cpu) continue;
     if (actual_[n].takes_tasks && slots(without_fillers_[n], request) > 0 &&
         slots(planned_[n], request) == 0)
       return true;

@@ -70,6 +70,10 @@ def main():
             want = truth[(workload, name)]
             cells = []
             for tie_break in ("lowest_name", "random", "seeded_order"):
+                # The published order matters to fgd; the others stay within their bounds.
+                if tie_break == "seeded_order" and policy != "fgd":
+                    cells.append("")
+                    continue
                 got, wall = measured(arguments.binary, arguments.data, workload, policy, tie_break,
                                      arguments.seeds)
                 slowest = max(slowest, wall)

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(ROOT, "examples", "quickstart"))
 import leftovers  # noqa: E402
 import openb  # noqa: E402
 import screen  # noqa: E402
+import watch  # noqa: E402
 
 
 class Terminal(io.TextIOWrapper):
@@ -72,6 +73,13 @@ class Screens(unittest.TestCase):
     def test_bars_stay_within_their_width(self):
         self.assertEqual([screen.bar(share, 4) for share in (-1, 0, 0.5, 1, 2)],
                          ["░░░░", "░░░░", "██░░", "████", "████"])
+
+
+class Watching(unittest.TestCase):
+    def test_an_ended_job_holds_nothing(self):
+        devices = [{"count": 1}, {"count": 3}]
+        self.assertEqual(watch.devices_held({"state": "running", "devices": devices}), 4)
+        self.assertEqual(watch.devices_held({"state": "succeeded", "devices": devices}), 0)
 
 
 class Leftovers(unittest.TestCase):

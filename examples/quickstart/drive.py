@@ -73,7 +73,8 @@ class Quickstart:
         self.work.submit("train")
         submitted = self.screen.seconds()
         self.screen.step("submitted digits-train, a gang: 4 GPUs, all or nothing; no GPU is free")
-        self.watch.until(lambda: self.watch.jobs["digits-train"]["tasks_running"] == 4, "the gang to run")
+        self.watch.until(lambda: self.watch.jobs["digits-train"]["tasks_running"] == 4, "the gang to run",
+                         look_seconds=0.05)  # giving way takes a fraction of a second
         self.evicted = [i for i in self.work.fillers if self.filler(i)["evictions"]]
         self.watch.kept.update((i, self.work.cleaned(i)) for i in self.evicted)
         self.screen.step(f"the gang runs after {self.screen.seconds() - submitted:.1f} s: {fillers_text(self.evicted)} "

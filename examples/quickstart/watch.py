@@ -28,11 +28,12 @@ class Watch:
         self._sentences = {}  # of reasons, as `job explain` says them
         self._look_due = 0.0
 
-    def until(self, condition, what):
+    def until(self, condition, what, look_seconds=LOOK_SECONDS):
         """Looks at the jobs, and shows them, until the condition holds."""
         deadline = time.monotonic() + PATIENCE_SECONDS
+        self._look_due = min(self._look_due, time.monotonic() + look_seconds)
         while True:
-            self.look()
+            self.look(look_seconds)
             if condition():
                 return
             for job in self.jobs.values():
@@ -45,9 +46,9 @@ class Watch:
         self.until(lambda: "ended_at" in self.jobs[name], f"{name} to end")
         return self.jobs[name]
 
-    def look(self):
+    def look(self, look_seconds=LOOK_SECONDS):
         time.sleep(max(self._look_due - time.monotonic(), 0))
-        self._look_due = time.monotonic() + LOOK_SECONDS
+        self._look_due = time.monotonic() + look_seconds
         at = datetime.datetime.now(datetime.timezone.utc).isoformat()
         jobs = sorted(self.daemon.jobs(), key=lambda job: job["number"])
         self._names = {job["id"]: job["name"] for job in jobs}
@@ -81,14 +82,14 @@ class Watch:
         return self._sentences[key]
 
     def _show(self):
-        held = sum(kind["count"] for job in self.jobs.values() for kind in job["devices"])
+        held = sum(map(devices_held, self.jobs.values()))
         if not self.screen.live:
             if self.screen.line_is_due():
                 self.screen.line(self._summary(held))
             return
         rows = [["JOB", "STATE", "GPU*", "PROGRESS"]]
         for name, job in self.jobs.items():
-            count = sum(kind["count"] for kind in job["devices"])
+            count = devices_held(job)
             rows.append([name, self.screen.colour(job["state"], STATE_COLOURS.get(job["state"])),
                          str(count) if count else "-", self.work.progress(name)])
         head = f"GPU*  {bar(held / DEVICES, 2 * DEVICES)}  {held} of {DEVICES} held   {self.screen.seconds():.1f} s"
@@ -104,3 +105,10 @@ class Watch:
             return text
         progress = self.work.progress("digits-train") if train["state"] == "running" else ""
         return f"{text}; training: {progress or train['state']}"
+
+
+def devices_held(job):
+    """Of a job document, which goes on to tell what an ended job has had."""
+    if job["state"] not in ("starting", "running", "stopping"):
+        return 0
+    return sum(kind["count"] for kind in job["devices"])

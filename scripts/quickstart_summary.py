@@ -7,9 +7,10 @@ on static partitions.
 
 A snapshot a line: {"at": "2026-01-01T10:00:00.5Z", "jobs": [...]}, where jobs
 is what `gridfold job list -o json` prints (a list, or an object with one under
-"jobs"). A job document tells of its current run only, so the runs before an
-eviction come from the snapshots: their starts are the scheduler's own times,
-their ends are exact to the distance of two snapshots.
+"jobs"); a reason may have its text beside it as "sentence". A job document
+tells of its current run only, so the runs before an eviction come from the
+snapshots: their starts are the scheduler's own times, their ends are exact to
+the distance of two snapshots.
 
 Everything but main() and read() is a pure function of its arguments.
 """
@@ -25,6 +26,8 @@ import sys
 NAME, CLASS, STATE, REASON = "name", "class", "state", "reason"
 SUBMITTED, STARTED, ENDED, EVICTIONS = "submitted_at", "started_at", "ended_at", "evictions"
 NODES, DEVICES, TASKS = "nodes", "devices", "tasks_total"
+# Codes that tell what happened and not why; they are left out.
+PASSING_CODES = ("Placed", "Started", "Completed", "NotYetConsidered")
 ACTIVE_STATES = ("starting", "running", "stopping")
 STANDING_CLASS = "infer"  # runs until it is stopped: has no end of its own
 
@@ -120,9 +123,12 @@ def _observe(job, document, at):
 
 
 def describe_reason(reason):
-    """"InsufficientFree (resource gpu, need 1, free 0)" of a reason document."""
-    if not reason:
+    """The sentence that came with a reason document, else "InsufficientFree
+    (resource gpu, need 1, free 0)"; "" when it says nothing of the why."""
+    if not reason or reason["code"] in PASSING_CODES:
         return ""
+    if reason.get("sentence"):
+        return reason["sentence"].rstrip(".")
     numbers = ", ".join(f"{name} {value}" for name, value in reason.get("params", {}).items())
     return reason["code"] + (f" ({numbers})" if numbers else "")
 
@@ -213,24 +219,25 @@ def summarise(jobs, devices):
 
 # --- the text ------------------------------------------------------------------
 
-CHART_COLUMNS = 40
+CHART_COLUMNS = 30
 
 
 def render(summary):
     jobs = summary["jobs"]
     first = min(job["submitted"] for job in jobs)
     span = max(run["end"] for job in jobs for run in job["runs"]) - first
-    width = max(len(job["name"]) for job in jobs)
-    lines = ["What ran where (█ ran, · did not)", ""]
+    rows = [("JOB", "CLASS", f"0 s {span:>{CHART_COLUMNS - 6}.0f} s", "DEVICES", "NODE", "WAITED", "RAN", "EVICTED",
+             "STATE")]
     for job in jobs:
-        lines.append(f"  {job['name']:{width}}  {job['class']:6}  {chart(job['runs'], first, span)}  "
-                     f"{job['devices']} device{'s' if job['devices'] != 1 else ' '} of {job['place'] or '?'}, "
-                     f"waited {job['waited_seconds']:.1f} s, ran {job['ran_seconds']:.1f} s"
-                     + (f", evicted {job['evictions']}×" if job["evictions"] else "")
-                     + f", {job['state'].lower()}")
-    lines += ["", "Why", ""]
+        rows.append((job["name"], job["class"], chart(job["runs"], first, span), str(job["devices"]),
+                     job["place"] or "?", f"{job['waited_seconds']:.1f} s", f"{job['ran_seconds']:.1f} s",
+                     f"{job['evictions']}×" if job["evictions"] else "-", job["state"].lower()))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["What ran where", ""]
+    lines += ["  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines += ["", "Why it waited or ended", ""]
     for reasons, names in group_by_reasons(jobs).items():
-        lines += [f"  {', '.join(names)}: " + "; then ".join(reasons)]
+        lines += [f"  {', '.join(names)}", *(f"    {reason}" for reason in reasons)]
     lines += ["", "The shared pool against static partitions", ""]
     lines += _figures_line("shared pool", summary["pool"])
     static = summary["static"]
@@ -261,7 +268,7 @@ def group_by_reasons(jobs):
     """{reasons: names}, so that alike jobs of an array take one line."""
     groups = {}
     for job in jobs:
-        groups.setdefault(tuple(job["reasons"]) or ("started at once",), []).append(job["name"])
+        groups.setdefault(tuple(job["reasons"]) or ("started at once, and ran to its end",), []).append(job["name"])
     return groups
 
 

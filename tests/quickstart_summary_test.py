@@ -118,10 +118,16 @@ class Text(unittest.TestCase):
         self.assertIn("87.5 %  shared pool", text)
         self.assertIn("66.7 %  best static (1 filler + 1 infer + 2 train)", text)
         self.assertIn("+20.8 points", text)
-        self.assertIn("evicted 1×", text)
+        self.assertRegex(text, r"f2 +filler .* +10.0 s +10.0 s +1×")
+
+    def test_reasons_are_sentences_where_there_are_any(self):
+        facts = {"code": "InsufficientFree", "params": {"resource": "gpu", "need": 1}}
+        self.assertEqual(summary.describe_reason(facts), "InsufficientFree (resource gpu, need 1)")
+        self.assertEqual(summary.describe_reason({**facts, "sentence": "Needs 1 of gpu."}), "Needs 1 of gpu")
+        self.assertEqual(summary.describe_reason({"code": "Placed", "params": {"tasks": 1}}), "")
 
     def test_chart(self):
-        self.assertEqual(summary.chart([{"start": 0, "end": 5}], 0, 10), "█" * 20 + "·" * 20)
+        self.assertEqual(summary.chart([{"start": 0, "end": 5}], 0, 10), "█" * 15 + "·" * 15)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,10 @@ TEST(ReasonText, OneOfAThingIsSingular) {
   EXPECT_EQ(placed(11), "Room was found for 11 tasks; starting.");
   EXPECT_EQ(reason_text("BehindInQueue", {{"position", std::int64_t{1}}}, Language::kEnglish),
             "Behind 1 other job in the queue.");
+  EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a"}}, Language::kEnglish),
+            "Waits for 1 job to give back devices.");
+  EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a,id-b"}}, Language::kEnglish),
+            "Waits for 2 jobs to give back devices.");
 }
 
 TEST(ReasonText, TheLanguageIsTheReaders) {
@@ -107,6 +111,13 @@ TEST(Output, TablesAlignByCharactersAndIgnoreColour) {
   table.add_row({"é", "x"});
   table.add_row({"\033[32mlong\033[0m", "y"});
   EXPECT_EQ(table.text(true), "A     B\né     x\n\033[32mlong\033[0m  y\n");
+}
+
+TEST(Output, AScreenNeverWrapsOrScrolls) {
+  EXPECT_EQ(fit_screen("one\ntwo\nthree\n", 80, 2), "one\ntwo");
+  EXPECT_EQ(fit_screen("\nabcdef\n", 6, 9), "\nabcdef");
+  EXPECT_EQ(fit_screen("██abcdef\n", 6, 9), "██abc…");
+  EXPECT_EQ(fit_screen("\033[33mabcdefg\033[0m", 6, 9), "\033[33mabcde…\033[0m");
 }
 
 TEST(Output, YamlReadsBackToTheSameValues) {

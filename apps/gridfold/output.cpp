@@ -25,6 +25,23 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
+// The line in at most `columns` columns. Colour that began before the cut ends
+// as it would have.
+std::string cut_line(std::string_view line, std::size_t columns) {
+  if (width_of(line) <= columns || columns == 0) return std::string(line);
+  std::string out;
+  std::size_t shown = 0;
+  bool escape = false;
+  for (const char c : line) {
+    if (c == '\033') escape = true;
+    const bool begins = !escape && (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (begins && ++shown == columns) out += "…";
+    if (escape || shown < columns) out += c;
+    if (escape && c == 'm') escape = false;
+  }
+  return out;
+}
+
 // Whether YAML would read this plain word back as the same text.
 bool is_plain_yaml(std::string_view text) {
   if (text.empty() || text.size() > 200) return false;
@@ -149,6 +166,17 @@ std::string shorten(std::string_view text, std::size_t width) {
       return std::string(text.substr(0, i)) + "…";
   }
   return std::string(text);
+}
+
+std::string fit_screen(std::string_view text, std::size_t columns, std::size_t rows) {
+  std::string out;
+  for (std::size_t row = 0; row < rows && !text.empty(); ++row) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!out.empty() || row > 0) out += '\n';
+    out += cut_line(line, columns);
+  }
+  return out;
 }
 
 std::string short_duration(Duration duration) {

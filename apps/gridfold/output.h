@@ -44,6 +44,9 @@ std::string indent_json(const std::string& json);
 
 // Text at most `width` characters wide, cut with "…".
 std::string shorten(std::string_view text, std::size_t width);
+// What of a text fits a terminal: its first `rows` lines, each at most
+// `columns` wide and cut with "…", so that nothing wraps or scrolls.
+std::string fit_screen(std::string_view text, std::size_t columns, std::size_t rows);
 // "4s", "3m12s", "5h", "2d": at most two units.
 std::string short_duration(Duration duration);
 // How long ago; "-" for no time.

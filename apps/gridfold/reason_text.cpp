@@ -1,5 +1,6 @@
 #include "apps/gridfold/reason_text.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 
@@ -117,7 +118,12 @@ std::string amount_text(std::string_view resource, std::int64_t value, DeviceUni
 std::string value_text(const Reason::Param& param, std::string_view resource = {},
                        DeviceUnit unit = DeviceUnit::kWhole) {
   const auto& [name, value] = param;
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    // Job ids with commas between them; people are told how many.
+    if (name == "victims" && !text->empty())
+      return std::to_string(1 + std::count(text->begin(), text->end(), ','));
+    return *text;
+  }
   const auto number = std::get<std::int64_t>(value);
   if (name == "until_ns") return to_rfc3339(Instant{number});
   if (name.ends_with("_ns")) return to_text(Duration{number});

@@ -1,5 +1,6 @@
 // gridfold top: what runs where, as a live text view.
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -162,9 +163,14 @@ int top(const Cli& cli, const TopOptions& options) {
     do {
       const auto text = screen(client, cli);
       if (!text) return report(text.error());
-      std::printf("\033[H\033[J%s\nq leaves\n", text->c_str());
+      winsize size{};
+      const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2;
+      // The last line is for the hint.
+      std::printf("\033[H\033[J%s\nq leaves",
+                  (known ? fit_screen(*text, size.ws_col, size.ws_row - 1U) : *text).c_str());
       std::fflush(stdout);
     } while (keys.wait(static_cast<int>(options.interval_seconds * 1000)));
+    std::printf("\r\033[K");
     return kExitOk;
   });
 }

@@ -40,6 +40,9 @@ class Daemon:
                 raise Trouble(f"the daemon did not answer within {START_SECONDS:.0f} s:\n{self.last_words()}")
             time.sleep(0.05)
 
+    def is_up(self):
+        return self._process is not None and self._process.poll() is None
+
     @property
     def pid(self):
         return self._process.pid

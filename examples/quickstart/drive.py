@@ -10,10 +10,7 @@ Everything lives in one temporary directory, which is removed at the end.
 """
 
 import argparse
-import datetime
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,17 +21,14 @@ import time
 import leftovers
 import openb
 from daemon import Daemon, Trouble
-from screen import Screen, bar, columns
-from work import DEVICES, KILLED_RANK, Work
+from screen import Screen
+from watch import Watch
+from work import DEVICES, KILLED_RANK, Work, filler_name, fillers_text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLONE = os.path.dirname(os.path.dirname(HERE))
 DEVICE_SPEC = f"gpu:H100-SXM5-80GB={DEVICES}"
-LOOK_SECONDS = 0.3  # between two looks at the jobs
-PATIENCE_SECONDS = 240.0  # for any one step; on two quiet cores none takes 30
 ALONE_SECONDS = 5.0  # that the fillers have the devices for themselves
-STATE_COLOURS = {"running": "green", "pending": "yellow", "stopping": "yellow", "starting": "yellow",
-                 "failed": "red", "cancelled": "dim", "succeeded": "dim"}
 
 
 class Quickstart:
@@ -45,11 +39,9 @@ class Quickstart:
         self.state = os.path.join(folder, "state")
         self.daemon = Daemon(program, self.state, DEVICE_SPEC)
         self.work = Work(self.daemon, os.path.join(folder, "work"))
-        self.snapshots = os.path.join(folder, "snapshots.jsonl")
+        self.watch = Watch(self.daemon, self.work, screen, os.path.join(folder, "snapshots.jsonl"))
         self.checks = []  # (whether it holds, sentence)
-        self.jobs = {}  # the latest look, by name
-        self._sentences = {}  # of reasons, as `job explain` says them
-        self._look_due = 0.0
+        self.evicted = []  # fillers that gave way
 
     # --- the story ---
 
@@ -69,54 +61,51 @@ class Quickstart:
     def fill(self):
         self.work.submit("serve", "clean")
         self.screen.step("submitted digits-serve (1 GPU) and 7 fillers digits-clean (1 GPU each)")
-        self.until(self.work.service_is_up, "the service to answer")
+        self.watch.until(self.work.service_is_up, "the service to answer")
         self.work.start_client()
         self.screen.step("the service answers; a client sends it 40 requests a second from now on")
-        self.until(lambda: all(self.work.cleaned(i) for i in self.work.fillers), "every filler to have begun")
+        self.watch.until(lambda: all(self.work.cleaned(i) for i in self.work.fillers), "every filler to have begun")
         self.screen.step(f"all {DEVICES} GPUs are taken; the fillers clean scans of digits")
         enough = time.monotonic() + ALONE_SECONDS
-        self.until(lambda: time.monotonic() > enough, "the fillers to get on")
+        self.watch.until(lambda: time.monotonic() > enough, "the fillers to get on")
 
     def train(self):
         self.work.submit("train")
         submitted = self.screen.seconds()
         self.screen.step("submitted digits-train, a gang: 4 GPUs, all or nothing; no GPU is free")
-        self.until(lambda: self.jobs["digits-train"]["tasks_running"] == 4, "the gang to run")
+        self.watch.until(lambda: self.watch.jobs["digits-train"]["tasks_running"] == 4, "the gang to run")
         self.evicted = [i for i in self.work.fillers if self.filler(i)["evictions"]]
-        self.kept = {i: self.work.cleaned(i) for i in self.evicted}
-        names = ", ".join(map(str, self.evicted))
-        self.screen.step(f"the gang runs after {self.screen.seconds() - submitted:.1f} s: fillers {names} were asked, "
+        self.watch.kept.update((i, self.work.cleaned(i)) for i in self.evicted)
+        self.screen.step(f"the gang runs after {self.screen.seconds() - submitted:.1f} s: {fillers_text(self.evicted)} "
                          "saved their place and gave back a GPU each")
 
     def kill_a_rank(self):
-        self.until(self.work.has_checkpoint, "the first checkpoint")
+        self.watch.until(self.work.has_checkpoint, "the first checkpoint")
         before = self.trainer()
         pid = self.work.pid_of_rank(KILLED_RANK)
         os.kill(pid, signal.SIGKILL)
         killed = time.monotonic()
         self.screen.step(f"killed rank {KILLED_RANK} of the training (kill -9 {pid})")
-        self.until(self.has_restarted, "the killed rank to be restarted")
+        self.watch.until(self.has_restarted, "the killed rank to be restarted")
         after = self.trainer()
         in_place = (after["node"], after["devices"]) == (before["node"], before["devices"])
+        others = [task["attempt"] for task in self.daemon.job("digits-train")["tasks"]]
+        others.pop(KILLED_RANK)
         self.screen.step(f"it is back after {time.monotonic() - killed:.1f} s, {self.place(after)}; "
                          "the others waited and go on from the checkpoint")
-        self.check(in_place and self.jobs["digits-train"]["evictions"] == 0,
+        self.check(in_place and others == [1, 1, 1],
                    f"restart in place: rank {KILLED_RANK} again {self.place(after)}, the other three never left")
 
     def finish_training(self):
-        job = self.until_ended("digits-train")
+        job = self.watch.until_ended("digits-train")
         accuracy = self.work.held_out_accuracy()
-        self.screen.step(f"training has ended: {accuracy:.1%} of digits it had never seen are read right")
+        self.screen.step(f"training has ended: {accuracy * 100:.1f} % of digits it had never seen are read right")
         self.check(job["state"] == "succeeded" and accuracy >= 0.95,
                    f"training: accuracy {accuracy:.4f} on held-out digits, at least 0.95 was asked")
 
     def finish_fillers(self):
-        self.until(lambda: all(self.filler(i)["state"] not in ("pending", "starting") for i in self.evicted),
-                   "the preempted fillers to run again")
-        self.screen.step("the preempted fillers go on where they were: at item "
-                         + ", ".join(f"{self.kept[i]}" for i in self.evicted))
         for i in self.work.fillers:
-            self.until_ended(f"digits-clean[{i}]")
+            self.watch.until_ended(filler_name(i))
         done = [i for i in self.evicted if self.filler(i)["state"] == "succeeded" and self.work.resumed(i)]
         self.screen.step("all fillers are done")
         self.check(len(done) == len(self.evicted) > 0,
@@ -125,10 +114,9 @@ class Quickstart:
 
     def finish_serving(self):
         facts = self.work.stop_client()
-        self.check(facts["good"], f"service: {facts['requests']} requests, {facts['failed']} failed, "
-                                  f"{facts['accuracy']:.1%} right, 99 % within {facts['latency_p99_ms']:.0f} ms")
+        self.check(facts["good"], f"service: {facts['requests']} requests, {facts['failed']} failed, {rightness(facts)}")
         self.daemon.call("job", "cancel", "digits-serve")
-        self.until_ended("digits-serve")
+        self.watch.until_ended("digits-serve")
         end = self.daemon.job("digits-serve")["tasks"][0].get("exit", {})
         self.screen.step("asked the service to end; it finished its requests first")
         self.check(end.get("code") == 0 and not end.get("signal"), "service: ended with exit code 0 when asked")
@@ -137,8 +125,9 @@ class Quickstart:
 
     def summarise(self):
         self.screen.clear_table()
-        done = subprocess.run([sys.executable, os.path.join(CLONE, "scripts", "quickstart_summary.py"), self.snapshots,
-                               "--devices", str(DEVICES)], capture_output=True, text=True, check=False)
+        program = os.path.join(CLONE, "scripts", "quickstart_summary.py")
+        done = subprocess.run([sys.executable, program, self.watch.snapshots, "--devices", str(DEVICES)],
+                              capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Trouble(done.stderr.strip())
         self.screen.print()
@@ -159,81 +148,19 @@ class Quickstart:
         off = openb.furthest_points(rows)
         self.check(off <= openb.ALLOWED_POINTS, f"openb: within {off:.2f} points of the published figures")
 
-    # --- looking ---
-
-    def until(self, condition, what):
-        """Looks at the jobs, and shows them, until the condition holds."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            self.look()
-            if condition():
-                return
-            for job in self.jobs.values():
-                if job["state"] == "failed":
-                    raise Trouble(f"{job['name']} failed: {self.sentence(job)}\n{self.work.last_words(job)}")
-            if time.monotonic() > deadline:
-                raise Trouble(f"waited {PATIENCE_SECONDS:.0f} s for {what}")
-
-    def until_ended(self, name):
-        self.until(lambda: "ended_at" in self.jobs[name], f"{name} to end")
-        return self.jobs[name]
-
-    def look(self):
-        time.sleep(max(self._look_due - time.monotonic(), 0))
-        self._look_due = time.monotonic() + LOOK_SECONDS
-        at = datetime.datetime.now(datetime.timezone.utc).isoformat()
-        jobs = sorted(self.daemon.jobs(), key=lambda job: job["number"])
-        for job in jobs:
-            if job.get("reason"):
-                job["reason"]["sentence"] = self.sentence(job)
-        with open(self.snapshots, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"at": at, "jobs": jobs}) + "\n")
-        self.jobs = {job["name"]: job for job in jobs}
-        self.show()
-
-    def sentence(self, job):
-        """The reason of a job in words; its code when the reason has changed meanwhile."""
-        reason = job.get("reason") or {"code": job["state"]}
-        key = json.dumps(reason, sort_keys=True)
-        if key not in self._sentences:
-            found = re.search(rf"^ +(.*?) +\[{reason['code']}\]$", self.daemon.call("job", "explain", job["id"]), re.M)
-            if not found:
-                return reason["code"]
-            self._sentences[key] = found[1]
-        return self._sentences[key]
-
-    def show(self):
-        held = sum(kind["count"] for job in self.jobs.values() for kind in job["devices"])
-        rows = [["JOB", "STATE", "GPU*", "PROGRESS"]]
-        for name, job in self.jobs.items():
-            count = sum(kind["count"] for kind in job["devices"])
-            rows.append([name, self.screen.colour(job["state"], STATE_COLOURS.get(job["state"])),
-                         str(count) if count else "-", self.work.progress(name) if self.screen.live else ""])
-        head = f"GPU*  {bar(held / DEVICES, 2 * DEVICES)}  {held} of {DEVICES} held   {self.screen.seconds():.1f} s"
-        self.screen.table([head, "", *columns(rows), "", "* emulated: the processes are real, the GPUs are not"],
-                          self.summary(held))
-
-    def summary(self, held):
-        states = [self.filler(i)["state"] for i in self.work.fillers if f"digits-clean[{i}]" in self.jobs]
-        fillers = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
-        train = self.jobs.get("digits-train")
-        return (f"{held} of {DEVICES} GPUs held; fillers: {fillers or 'none'}"
-                + (f"; training: {self.work.progress('digits-train') or train['state']}" if train else ""))
-
     # --- small things ---
 
     def check(self, holds, sentence):
         self.checks.append((bool(holds), sentence))
 
     def filler(self, index):
-        return self.jobs[f"digits-clean[{index}]"]
+        return self.watch.jobs[filler_name(index)]
 
     def trainer(self):
         return self.daemon.job("digits-train")["tasks"][KILLED_RANK]
 
     def has_restarted(self):
-        task = self.trainer()
-        return task["attempt"] > 1 and task["phase"] == "running"
+        return self.trainer()["attempt"] > 1 and self.trainer()["phase"] == "running"
 
     @staticmethod
     def place(task):
@@ -243,6 +170,12 @@ class Quickstart:
         left = leftovers.processes(self.folder, but=(os.getpid(),)) + leftovers.cgroups(self.state)
         self.check(not left, "nothing is left running: no process, no cgroup" if not left
                    else f"left behind: {', '.join(left)}")
+
+
+def rightness(facts):
+    if not facts["answered"]:
+        return "none answered"
+    return f"{facts['accuracy'] * 100:.1f} % right, 99 % within {facts['latency_p99_ms']:.0f} ms"
 
 
 def check_files(quickstart, folder, default_state):
@@ -269,7 +202,8 @@ def print_next(screen, quickstart):
     for command in ("run --gpu 2 -- env", "top", "ps --all", "job explain digits-train",
                     "run --gpu 9 -- echo too many"):
         screen.print(f"  {program} {command}")
-    screen.print(f"\nTo end it and all it left:\n  kill {quickstart.daemon.pid}; rm -r {quickstart.folder}")
+    screen.print(f"\nTo end it, and then to remove all of it:\n  kill {quickstart.daemon.pid}\n"
+                 f"  rm -r {quickstart.folder}")
 
 
 def make_folder():
@@ -304,19 +238,17 @@ def main():
     default_state = leftovers.default_state()
     folder = make_folder()
     quickstart = Quickstart(os.path.abspath(options.program), folder, screen)
-    kept, code = False, 1
+    kept, finished, code = False, False, 1
     try:
         screen.title("Gridfold: real work on this machine")
         quickstart.run()
         quickstart.summarise()
         quickstart.replay_openb()
         quickstart.compare_with_undisturbed()
-        kept = options.keep
-        code = 0
-    except Trouble as trouble:
+        kept, finished, code = options.keep, True, 0
+    except (Trouble, RuntimeError, OSError, subprocess.TimeoutExpired) as trouble:
         screen.print(f"\nquickstart: {trouble}")
-    except RuntimeError as trouble:
-        screen.print(f"\nquickstart: {trouble}")
+        kept = options.keep and quickstart.daemon.is_up()  # to look into what went wrong
     except KeyboardInterrupt:
         screen.print("\nquickstart: interrupted; cleaning up")
         code = 130
@@ -331,6 +263,8 @@ def main():
             check_files(quickstart, folder, default_state)
     if print_checks(screen, quickstart.checks) and code == 0:
         code = 1
+    if not finished:
+        screen.print("It did not get to the end: the rest was not checked.")
     if kept:
         print_next(screen, quickstart)
     return code

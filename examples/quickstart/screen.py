@@ -9,6 +9,7 @@ import sys
 import time
 
 LINE_SECONDS = 4.0  # between two lines where there is no terminal
+REPEAT_SECONDS = 20.0  # until a line may say the same again
 COLOURS = {"green": "32", "yellow": "33", "red": "31", "dim": "2", "bold": "1"}
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -21,7 +22,7 @@ class Screen:
         self._coloured = self.live and not os.environ.get("NO_COLOR")
         self._drawn = 0  # lines of the table that are on the screen
         self._started = time.monotonic()
-        self._line_due = 0.0
+        self._line, self._line_due, self._repeat_due = "", 0.0, 0.0
 
     def colour(self, text, name):
         return f"\x1b[{COLOURS[name]}m{text}\x1b[0m" if self._coloured and name else text
@@ -41,19 +42,26 @@ class Screen:
         self._stream.write(text + "\n")
         self._stream.flush()
 
-    def table(self, lines, summary):
-        """Draws `lines` anew below the sentences, or, without a terminal and
-        when it is time, the one line `summary`."""
-        if not self.live:
-            if self.seconds() >= self._line_due:
-                self._line_due = self.seconds() + LINE_SECONDS
-                self.step(f"· {summary}")
-            return
-        width = shutil.get_terminal_size().columns - 1
+    def line_is_due(self):
+        return self.seconds() >= self._line_due
+
+    def line(self, text):
+        """The table in one line, for where there is no terminal. When nothing
+        has changed it is left out, for a while."""
+        self._line_due = self.seconds() + LINE_SECONDS
+        if text != self._line or self.seconds() >= self._repeat_due:
+            self._line, self._repeat_due = text, self.seconds() + REPEAT_SECONDS
+            self.step(f"· {text}")
+
+    def table(self, lines):
+        """Draws `lines` anew below the sentences; only where there is a terminal."""
+        size = shutil.get_terminal_size()
+        # What has scrolled away, or wrapped, could not be erased.
+        shown = ["", *lines][:max(size.lines - 1, 0)]
         self._erase()
-        self._stream.write("".join(cut(line, width) + "\n" for line in ["", *lines]))
+        self._stream.write("".join(cut(line, size.columns - 1) + "\n" for line in shown))
         self._stream.flush()
-        self._drawn = len(lines) + 1
+        self._drawn = len(shown)
 
     def clear_table(self):
         self._erase()
@@ -66,8 +74,7 @@ class Screen:
 
 
 def cut(line, width):
-    """The line in at most `width` columns: one that wraps could not be erased.
-    Escapes have no width."""
+    """The line in at most `width` columns. Escapes have no width."""
     if len(ESCAPE.sub("", line)) <= width:
         return line
     return ESCAPE.sub("", line)[:max(width - 1, 0)] + "…"

@@ -15,7 +15,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"  # Debian's, which has numpy
 DEVICES = 8
 KILLED_RANK = 2
-ITEMS = 10000  # of a filler; the default of clean.py
 CLIENT_SECONDS = 3600  # more than the client will be let run
 
 
@@ -110,22 +109,20 @@ class Work:
 
     def cleaned(self, index):
         """Items whose cleaning is saved."""
-        try:
-            with open(self._path(f"clean-{index}", "position.json"), encoding="utf-8") as file:
-                return json.load(file)["done"]
-        except FileNotFoundError:
-            return 0
+        return self._position(index)["done"]
 
     def resumed(self, index):
-        return "resumed at item" in self.daemon.logs(f"digits-clean[{index}]")
+        return "resumed at item" in self.daemon.logs(filler_name(index))
 
     def checksum(self, index):
-        return _checksum(self.daemon.logs(f"digits-clean[{index}]"))
+        return _checksum(self.daemon.logs(filler_name(index)))
 
     def undisturbed_checksum(self, index):
         """Of the same work, done alone and in one go."""
+        items = self._position(index)["settings"]["items"]
         done = subprocess.run([PYTHON, os.path.join(HERE, "clean.py"), "--output", self._path("undisturbed"),
-                               "--seed", str(index)], capture_output=True, text=True, check=False)
+                               "--seed", str(index), "--items", str(items)], capture_output=True, text=True,
+                              check=False)
         return _checksum(done.stdout)
 
     # --- progress ---
@@ -138,11 +135,28 @@ class Work:
         if name == "digits-train":
             found = re.findall(r"epoch (\d+)/(\d+) .*accuracy ([\d.]+)", self.daemon.logs(name))
             return "epoch {} of {}, accuracy {}".format(*found[-1]) if found else ""
-        done = self.cleaned(int(re.search(r"\d+", name)[0]))
-        return f"{bar(done / ITEMS)} {done / ITEMS:4.0%}"
+        position = self._position(int(re.search(r"\d+", name)[0]))
+        share = position["done"] / position["settings"]["items"]
+        return f"{bar(share)} {share * 100:3.0f} %"
+
+    def _position(self, index):
+        try:
+            with open(self._path(f"clean-{index}", "position.json"), encoding="utf-8") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return {"done": 0, "settings": {"items": 1}}
 
     def _path(self, *parts):
         return os.path.join(self.folder, *parts)
+
+
+def fillers_text(indices):
+    """"filler 4", "fillers 4, 5, 6"."""
+    return f"filler{'s' if len(indices) > 1 else ''} {', '.join(map(str, indices))}"
+
+
+def filler_name(index):
+    return f"digits-clean[{index}]"
 
 
 def _checksum(output):

@@ -185,6 +185,22 @@ TEST_F(ControlLoopTest, AnEndThatIsNotOnRecordIsNotForgotten) {
   EXPECT_TRUE(backend.tasks.empty());
 }
 
+TEST_F(ControlLoopTest, WhatIsStoppedAndGoneInOneTurnIsNotStopped) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  // Requeued, lost with its node, and placed again: all in one turn.
+  std::optional<Result<void>> answer;
+  loop->request(JobRequeueRequested{JobId(1), "user"},
+                [&](Result<void> got) { answer.emplace(std::move(got)); });
+  loop->post(NodeLost{"n1", Fencing::kFenced});
+  loop->post(NodeJoined{backend.nodes[0]});
+  loop->turn();
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_TRUE(backend.stops.empty());
+  EXPECT_EQ(loop->find("default", "a")->tasks[0].attempt, 2u);
+}
+
 TEST_F(ControlLoopTest, StrangersAreKilled) {
   start();
   backend.tasks[{{JobId(99), 0}, 3}] = {

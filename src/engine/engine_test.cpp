@@ -410,5 +410,19 @@ TEST_F(EngineTest, RolesThatFitOneByOneAndNotTogetherSayWhyTheyWait) {
   EXPECT_EQ(reason->number("roles"), 2);
 }
 
+TEST_F(EngineTest, FillersAreEvictedAsSoonAsTheRestOfTheRoomBeginsToLeave) {
+  nodes(1, 8);
+  const JobId filler = submit(gang(1, 4, WorkloadClass::kFiller));
+  const JobId other = submit(gang(1, 4));
+  run(filler);
+  run(other);
+  const JobId whole = submit(gang(1, 8));
+  ASSERT_EQ(state(whole), JobState::kPending);
+  ASSERT_EQ(state(filler), JobState::kRunning);
+  // The other has ended: once it is cleared up only the filler is in the way.
+  step({TaskExited{{other, 0}, 1, {}}});
+  EXPECT_EQ(state(filler), JobState::kStopping);
+}
+
 }  // namespace
 }  // namespace gridfold

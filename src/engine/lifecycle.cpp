@@ -389,12 +389,13 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
   quota_freed = true;
 }
 
-// The holding will go. Where room is promised, that alone may leave more for
-// others: what was promised from the free part can now come from this one.
+// The holding will go. That alone may leave more for others: where room is
+// promised, what was promised from the free part can now come from this one;
+// and together with the fillers' it may be what others need to evict them.
 void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
   const NodeId node = job.record.tasks[index].allocation.node;
   cluster.set_staying(node, {job.record.id, index}, Cluster::Staying::kLeaves);
-  if (!cluster.claims(node).empty()) freed.push_back(node);
+  if (!cluster.claims(node).empty() || filler_holdings > 0) freed.push_back(node);
 }
 
 void Engine::State::set_claim(EngineJob& job, std::uint32_t index, const Allocation& claim) {

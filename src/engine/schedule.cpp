@@ -94,7 +94,7 @@ void Engine::State::wake_groups() {
   std::sort(freed.begin(), freed.end());
   freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
   std::vector<Cluster::Scratch> reclaimable;  // beside freed
-  if (filler_holdings > 0) {
+  if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
   for (std::uint32_t id = 0; id < groups_by_request.size(); ++id) {

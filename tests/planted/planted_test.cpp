@@ -36,6 +36,7 @@ constexpr Bug kBugs[] = {
     {"stale_leader_writes", "I8"},
     {"stale_leader_orders", "I8"},
     {"quota_wake_forgotten", "I9"},
+    {"borrow_not_reclaimed", "I9"},
     {"double_count_at_requeue", "I11"},
     {"order_by_address", "I12"},
     {"reason_hides_quota", "I13"},

@@ -70,6 +70,7 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
     const MirrorJob& job = *mirror_.job(changed.id);
     check_record(changed.before, job);
     check_gang(job);
+    if (changed.before.spec == nullptr) check_batch(job);
     const auto same = mirror_.by_name().find(job.spec->name);
     if (same != mirror_.by_name().end() && same->second.size() > 1)
       fail("I2", "two jobs came of one call: " + job_text(*same->second.begin()) + " and " +
@@ -102,12 +103,39 @@ void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
     const MirrorTask& was = before.tasks[i];
     const MirrorTask& is = after.tasks[i];
     if (is.attempt < was.attempt) fail("I7", name + " has a task whose attempts shrink");
-    if (is.attempt != was.attempt) continue;
+    if (is.attempt != was.attempt) {
+      check_place(name, was, is);
+      continue;
+    }
     if (stage(is.phase) < stage(was.phase))
       fail("I7", name + " has a task that goes back to an earlier phase in the same attempt");
     if (holds(is.phase) && holds(was.phase) && !(is.at == was.at))
       fail("I7", name + " has a task that moves in the middle of an attempt");
   }
+}
+
+// All jobs of a call are stored at once, or none.
+void Checker::check_batch(const MirrorJob& job) {
+  for (const PlannedBatch& batch : world_.batches) {
+    const bool mine = std::any_of(batch.jobs.begin(), batch.jobs.end(),
+                                  [&](const PlannedJob& one) { return &one.spec == job.spec; });
+    if (!mine) continue;
+    for (const PlannedJob& other : batch.jobs) {
+      if (mirror_.by_name().count(other.spec.name) == 0)
+        fail("I1",
+             job_text(job.id) + " is stored, and " + other.spec.name + " of its batch is not");
+    }
+  }
+}
+
+// A new attempt, unless it restarts in place, goes where work may go.
+void Checker::check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is) {
+  const bool in_place = holds(was.phase) && was.at == is.at;
+  if (in_place || !holds(is.phase)) return;
+  const std::string& node = world_.nodes[static_cast<std::size_t>(is.at.node)].name;
+  if (mirror_.drained(is.at.node)) fail("I3", job + " is placed on " + node + ", which is drained");
+  if ((mirror_.dirty(is.at.node) & is.at.devices) != 0)
+    fail("I3", job + " is given a device of " + node + " that is not clean");
 }
 
 // A gang holds nothing, or at least its minimum.
@@ -209,37 +237,44 @@ void Checker::forgotten(TaskId id, std::uint32_t attempt, const SimulatedCluster
 }
 
 void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presences) {
-  std::map<int, NodeUse> uses;
+  for (const int node : present_) uses_[static_cast<std::size_t>(node)] = NodeUse{};
+  present_.clear();
   const SimulatedCluster::Presence* last = nullptr;
   for (const SimulatedCluster::Presence& presence : presences) {
     const ObservedTask& seen = presence.task;
     if (seen.phase == ObservedTask::Phase::kCleaned ||
         seen.phase == ObservedTask::Phase::kLaunchFailed)
       continue;
-    const std::string name = task_text(seen.task, seen.attempt);
     if (last != nullptr && last->task.task == seen.task)
-      fail("I2", name + " is there together with attempt " + std::to_string(last->task.attempt));
+      fail("I2", task_text(seen.task, seen.attempt) + " is there together with attempt " +
+                     std::to_string(last->task.attempt));
     last = &presence;
-
     const int node = mirror_.node_index(seen.node);
-    const NodeSpec& spec = world_.nodes[static_cast<std::size_t>(node)];
-    NodeUse& use = uses[node];
-    add_use(spec, presence.spec->role_of(seen.task.index).each, presence.devices, +1, use);
-    if (const auto what = exceeds(spec, use)) fail("I3", "really, " + *what + ": " + name);
-
-    const MirrorJob* job = mirror_.job(seen.task.job.value);
-    if (job == nullptr) {
-      fail("I6", name + " is there, and no record knows it");
-      continue;
-    }
-    const MirrorTask& task = job->tasks[seen.task.index];
-    if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
-        task.at.devices != presence.devices)
-      fail("I6", name + " is there, and by the record its devices are free");
-    else if (stage(task.phase) >= stage(Phase::kCleaning) &&
-             seen.phase != ObservedTask::Phase::kExited)
-      fail("I6", name + " runs, and by the record it has ended");
+    const auto n = static_cast<std::size_t>(node);
+    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices, +1,
+            uses_[n]);
+    present_.push_back(node);
+    check_presence(presence, node);
   }
+  for (const int node : present_) {
+    const auto n = static_cast<std::size_t>(node);
+    if (const auto what = exceeds(world_.nodes[n], uses_[n])) fail("I3", "really, " + *what);
+  }
+}
+
+// What is there is on record, as holding just that.
+void Checker::check_presence(const SimulatedCluster::Presence& presence, int node) {
+  const ObservedTask& seen = presence.task;
+  const auto name = [&] { return task_text(seen.task, seen.attempt); };
+  const MirrorJob* job = mirror_.job(seen.task.job.value);
+  if (job == nullptr) return fail("I6", name() + " is there, and no record knows it");
+  const MirrorTask& task = job->tasks[seen.task.index];
+  if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
+      task.at.devices != presence.devices)
+    fail("I6", name() + " is there, and by the record its devices are free");
+  else if (stage(task.phase) >= stage(Phase::kCleaning) &&
+           seen.phase != ObservedTask::Phase::kExited)
+    fail("I6", name() + " runs, and by the record it has ended");
 }
 
 void Checker::check_usage(const Engine& engine) {

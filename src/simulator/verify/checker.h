@@ -26,7 +26,7 @@ struct Violation {
 
 class Checker {
  public:
-  explicit Checker(const World& world) : world_(world), mirror_(world) {}
+  explicit Checker(const World& world) : world_(world), mirror_(world), uses_(world.nodes.size()) {}
 
   // The queues that the owning daemon was started with.
   void set_queues(const std::vector<QueueSpec>& queues) { queues_ = &queues; }
@@ -58,7 +58,10 @@ class Checker {
  private:
   void check_record(const MirrorJob& before, const MirrorJob& after);
   void check_gang(const MirrorJob& job);
+  void check_batch(const MirrorJob& job);
+  void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
   void check_quota();
+  void check_presence(const SimulatedCluster::Presence& presence, int node);
 
   const World& world_;
   Mirror mirror_;
@@ -68,6 +71,8 @@ class Checker {
   std::map<std::string, QueueUse> use_before_;
   std::map<std::uint64_t, JobState> heard_;  // by the decisions, since the daemon's start
   std::map<std::size_t, SubmitAnswer> answers_;
+  std::vector<NodeUse> uses_;  // by node: of what is really there
+  std::vector<int> present_;   // nodes of uses_ that are not empty
   std::optional<Violation> violation_;
 };
 

@@ -83,13 +83,14 @@ std::optional<std::string> exceeds(const NodeSpec& node, const NodeUse& use) {
   if (use.memory > node.memory.value) return node.name + " gives more memory than it has";
   for (std::size_t i = 0; i < use.devices.size(); ++i) {
     const DeviceUse& device = use.devices[i];
-    const std::string name = "device " + std::to_string(i) + " of " + node.name;
-    if (device.share > 1000) return name + " is given beyond its whole";
-    if (device.whole > 0 && device.holders > 1) return name + " is whole and shared at once";
-    if (device.memory > 0 && !node.devices[i].memory.is_known())
-      return name + " gives memory that is not known";
-    if (device.memory > 0 && device.memory > node.devices[i].memory.value().value)
-      return name + " gives more memory than it has";
+    const auto& memory = node.devices[i].memory;
+    const char* what = nullptr;
+    if (device.share > 1000) what = " is given beyond its whole";
+    if (device.whole > 0 && device.holders > 1) what = " is whole and shared at once";
+    if (device.memory > 0 && !memory.is_known()) what = " gives memory that is not known";
+    if (device.memory > 0 && memory.is_known() && device.memory > memory.value().value)
+      what = " gives more memory than it has";
+    if (what != nullptr) return "device " + std::to_string(i) + " of " + node.name + what;
   }
   return std::nullopt;
 }

@@ -58,13 +58,16 @@ class Recount {
   const QueueSpec* configured(const std::string& queue) const;
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
   std::optional<std::string> untrue(const MirrorJob& job, const Reason& reason) const;
+  bool fillers_in_the_way(const MirrorJob& job) const;
   bool comes_before(const MirrorJob& a, const MirrorJob& b) const;
   std::int32_t priority_of(const std::string& queue) const;
 
   const World& world_;
   const Mirror& mirror_;
   const std::vector<QueueSpec>& queues_;
-  std::vector<Room> empty_, now_, actual_;  // by node of the world
+  // By node of the world: empty; for new tasks; less all that is held; once all
+  // that leaves has left; and without fillers as well.
+  std::vector<Room> empty_, now_, actual_, planned_, without_fillers_;
   bool any_claim_ = false;
 };
 

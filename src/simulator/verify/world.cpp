@@ -171,7 +171,7 @@ constexpr std::array<DependencyCondition, 4> kConditions = {
 void draw_jobs(std::uint64_t seed, World& world) {
   RandomStream random(seed, "world.jobs");
   std::vector<std::string> names;
-  const std::int64_t target = random.between(20, 70);
+  const std::int64_t target = random.between(20, 90);
   while (static_cast<std::int64_t>(names.size()) < target) {
     const auto index = static_cast<std::uint32_t>(world.batches.size());
     PlannedBatch batch;
@@ -214,7 +214,7 @@ void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
       kCrash,         kCrash,     kCrashAtCommit, kCrashAtCommit, kCrashAtCommit, kCrashInOrders,
       kCrashInOrders, kStoreFull, kStoreBroken,   kNodeOff,       kNodeOff,       kNodeReboot,
       kNodeCut,       kNodeCut,   kTakeOver};
-  const std::int64_t count = random.between(15, 60);
+  const std::int64_t count = random.between(20, 90);
   for (std::int64_t i = 0; i < count; ++i) {
     Action action;
     action.at = Instant{} + Duration{random.between(0, world.quiet.ns - 1)};
@@ -262,10 +262,10 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
   rates.report_repeated = up_to(300);
   rates.longest_delay = seconds_between(random, 1, 40);
   rates.launch_fails_by_node = up_to(80);
-  rates.launch_fails_by_job = up_to(20);
+  rates.launch_fails_by_job = up_to(40);
   rates.shim_lost = up_to(80);
   rates.longest_shim_life = seconds_between(random, 5, 200);
-  rates.device_dirty = up_to(20);
+  rates.device_dirty = up_to(60);
   if (random.chance(1, 2)) rates.node_fault_interval = seconds_between(random, 60, 600);
   rates.longest_outage = seconds_between(random, 5, 120);
   rates.until = quiet;

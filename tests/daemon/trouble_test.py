@@ -9,6 +9,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 from harness import DaemonTest, PROGRAM, wait_until
@@ -73,17 +74,16 @@ class FullDiskTest(DaemonTest):
         # After the daemon's end, which comes first in the other direction.
         self.addCleanup(lambda: libc.umount2(self.daemon.state.encode(), 2))
 
-    def fill(self):
-        """Takes all that is left, and gives the number of bytes taken."""
-        taken = 0
+    def fill(self, left=0):
+        """Takes all of the disk but `left` bytes."""
         with open(os.path.join(self.daemon.state, "ballast"), "ab", buffering=0) as ballast:
             for size in (65536, 4096, 1):
                 try:
                     while True:
-                        taken += ballast.write(b"\0" * size)
+                        ballast.write(b"\0" * size)
                 except OSError:
                     pass
-        return taken
+            ballast.truncate(max(0, ballast.tell() - left))
 
     def test_read_only_then_recovers(self):
         self.daemon.start()
@@ -93,8 +93,8 @@ class FullDiskTest(DaemonTest):
         self.daemon.wait_for_state(running, "running")
         acknowledged = [running]
         refused = None
+        self.fill(left=300_000)
         for number in range(1000):
-            self.fill()
             answer = self.daemon.request(
                 "POST", self.daemon.jobs_path + "?hold=true",
                 [HELD | {"name": f"held-{number}-{i}"} for i in range(20)])
@@ -103,6 +103,8 @@ class FullDiskTest(DaemonTest):
                 break
             acknowledged += [job["id"] for job in answer.json()["jobs"]]
         self.assertIsNotNone(refused, "the disk is never full")
+        self.assertGreater(len(acknowledged), 20)
+        self.fill()
         self.assertEqual(refused.status, 503)
         self.assertEqual(refused.json()["code"], "StoreReadOnly")
         self.assertIn("Retry-After", refused.headers)
@@ -134,6 +136,7 @@ class FullDiskTest(DaemonTest):
         self.daemon.start()
         self.assertEqual([uid for uid in acknowledged
                           if self.daemon.get(f"{self.daemon.jobs_path}/{uid}").status != 200], [])
+        self.daemon.stop()  # to cancel them all would fill the small disk again
 
     def test_a_job_that_ends_while_the_disk_is_full_keeps_its_code(self):
         self.daemon.start()
@@ -150,6 +153,24 @@ class FullDiskTest(DaemonTest):
         os.unlink(os.path.join(self.daemon.state, "ballast"))
         self.daemon.start()
         self.assertEqual(self.daemon.wait(job)["tasks"][0]["exit"]["code"], 9)
+
+
+    def test_jobs_whose_launch_met_the_full_disk_run_once_there_is_room(self):
+        self.daemon.start()
+        acknowledged = []
+        self.fill(left=200_000)
+        for number in range(1000):
+            answer = self.daemon.submit_batch(HELD | {"name": f"short-{number}"})
+            if answer.status != 201:
+                break
+            acknowledged.append(answer.json()["jobs"][0]["id"])
+        self.assertEqual(answer.status, 503)
+        self.assertNotEqual(acknowledged, [])
+        self.fill()
+        time.sleep(1)
+        os.unlink(os.path.join(self.daemon.state, "ballast"))
+        self.assertEqual({self.daemon.wait(uid)["state"] for uid in acknowledged}, {"succeeded"})
+        self.assertFalse(self.daemon.get("/v1/nodes").json()["nodes"][0]["drained"])
 
 
 class RefusedJobsTest(DaemonTest):

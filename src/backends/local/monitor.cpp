@@ -171,7 +171,8 @@ bool Monitor::knows(std::string_view job_uid, TaskId task, std::uint32_t attempt
 void Monitor::run() {
   epoll_event ready[64];
   for (;;) {
-    const bool quiet = unsettled_.empty() && unwatched_.empty() && unasked_.empty();
+    const bool quiet =
+        unsettled_.empty() && unwatched_.empty() && unbegun_.empty() && unasked_.empty();
     const int count =
         ::epoll_wait(poll_.get(), ready, std::size(ready), quiet ? -1 : kRetryMilliseconds);
     for (int i = 0; i < count; ++i) {
@@ -199,6 +200,7 @@ void Monitor::run() {
 void Monitor::try_again() {
   for (const Key& key : std::set<Key>(unsettled_)) adopt(key);
   for (const Key& key : std::set<Key>(unwatched_)) look(key);
+  for (const auto& [key, order] : std::exchange(unbegun_, {})) begin(key, order);
   for (const auto& [key, request] : std::exchange(unasked_, {})) ask_to_stop(key, request);
 }
 
@@ -396,6 +398,10 @@ void Monitor::begin(const Key& key, const ShimOrder& order) {
   const auto fresh = write_order(order);
   if (!fresh && fresh.error().kind == ErrorKind::kConflict)
     return refuse(key, fresh.error().message);
+  if (!fresh && fresh.error().kind == ErrorKind::kUnavailable) {
+    unbegun_[key] = order;  // the disk is full: no fault of this node's; begun once there is room
+    return;
+  }
   if (!fresh) return fail(key, fresh.error().message);
   if (!*fresh) {
     // Had its end before and was forgotten: not started again.
@@ -518,6 +524,10 @@ void Monitor::tell(const Key& key, const AttemptStatus& before, const AttemptSta
 void Monitor::ask_to_stop(const Key& key, StopRequest request) {
   Attempt* attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over()) return;
+  if (unbegun_.contains(key)) {
+    unasked_[key] = request;
+    return;
+  }
   const auto folder = folder_of(attempt->name);
   if (!folder) return;
   if (const auto earlier = read_stop(folder->get())) {

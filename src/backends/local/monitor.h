@@ -115,10 +115,11 @@ class Monitor {
   std::map<int, Key> by_watch_;
   std::map<int, Key> by_shim_;
   std::map<std::string, Key> by_path_;  // awaiting the nursery's reply
-  // Tried again and again: to be adopted; without a watch; stops that could
-  // not be written down.
+  // Tried again and again: to be adopted; without a watch; orders and stops
+  // that could not be written down.
   std::set<Key> unsettled_;
   std::set<Key> unwatched_;
+  std::map<Key, ShimOrder> unbegun_;
   std::map<Key, StopRequest> unasked_;
   std::thread thread_;
 };

@@ -47,6 +47,19 @@ sigset_t shim_signals() {
   return set;
 }
 
+// Does the work again while the disk is full, which is no fault of the job or
+// the node.
+template <class Work>
+auto once_there_is_room(Work work) {
+  auto done = work();
+  while (!done && done.error().kind == ErrorKind::kUnavailable) {
+    const timespec pause{0, 200'000'000};
+    ::nanosleep(&pause, nullptr);
+    done = work();
+  }
+  return done;
+}
+
 class Shim {
  public:
   Shim(const ShimContext& context, const AttemptName& name) : context_(context), name_(name) {}
@@ -92,14 +105,18 @@ class Shim {
     if (!order) return node_fault(order.error());
     order_ = std::move(*order);
     const ShimIdentity identity{::getpid(), start_time_of(::getpid())};
-    auto done = replace_file(folder_.get(), kShimFile, to_json(identity), Durability::kOrdered);
+    auto done = once_there_is_room([&] {
+      return replace_file(folder_.get(), kShimFile, to_json(identity), Durability::kOrdered);
+    });
     if (!done) return node_fault(done.error());
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     const sigset_t set = shim_signals();
     signals_ = FileDescriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     cgroup_ = TaskCgroup(context_.cgroups, name_.cgroup());
     for (auto [log, file] : {std::pair{&output_, "stdout"}, std::pair{&errors_, "stderr"}}) {
-      auto made = LogWriter::create(folder_.get(), file, order_.log_limit_bytes);
+      auto made = once_there_is_room([&, name = file] {
+        return LogWriter::create(folder_.get(), name, order_.log_limit_bytes);
+      });
       if (!made) return node_fault(made.error());
       *log = std::move(*made);
     }
@@ -109,7 +126,7 @@ class Shim {
   }
 
   std::optional<StartFailure> start_process() {
-    auto workdir = prepare_workdir();
+    auto workdir = once_there_is_room([this] { return prepare_workdir(); });
     if (!workdir) return StartFailure{LaunchFault::kNode, workdir.error().message};
     auto process = fork_waiting(order_, *workdir, output_.task_end(), errors_.task_end(),
                                 context_.out_of_memory_score);

@@ -20,8 +20,8 @@ struct Sentence {
 // a reason does not carry is shown as "?".
 constexpr Sentence kSentences[] = {
     {ReasonCode::kExceedsCluster,
-     "Needs {need} of {resource}, but all nodes together have only {capacity}.",
-     "需要 {resource} {need}，但所有节点合计只有 {capacity}。"},
+     "Needs room for {need} {resource} at once, but even empty the nodes hold at most {capacity}.",
+     "需要同时容纳 {need} 个 {resource}，但所有节点即使空闲也最多容纳 {capacity} 个。"},
     {ReasonCode::kNoMatchingNode,
      "No node could ever hold one task: it needs {need} of {constraint}, the largest node offers "
      "{largest}.",

@@ -108,7 +108,7 @@ class LogBody : public BodyStream, public std::enable_shared_from_this<LogBody> 
 Error no_output_yet(const JobRecord& job, const LogRequest& log) {
   Error error = not_found("task " + std::to_string(log.task) + " of job " + job.spec->name +
                           " has no output of attempt " + std::to_string(log.attempt));
-  error.hint = "with follow the request waits for it";
+  error.hint = "follow it to wait for the output: logs -f, or follow=true";
   return error;
 }
 

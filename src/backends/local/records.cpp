@@ -9,8 +9,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/base64.h"
 #include "backends/local/files.h"
+#include "base/base64.h"
 #include "base/json_writer.h"
 
 namespace gridfold::local {

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/base64.h"
 #include "backends/local/files.h"
+#include "base/base64.h"
 
 namespace gridfold::local {
 namespace {

@@ -85,7 +85,7 @@ struct ControlLoop::State {
   Result<std::vector<DependencyRecord>> resolve(const SubmitRequest& request, std::size_t index,
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
-  void run_reconcile();
+  void run_reconcile(HeldOrders held);
   Transaction transaction_for(const Decisions& decisions);
   void carry_out(const Decisions& decisions);
   void forget_if_recorded(TaskId task, std::uint32_t attempt);
@@ -123,7 +123,7 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
   if (!revision) return revision.error().with_context("taking over the store");
   s.revision = s.meta_revision = *revision;
   if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
-  s.run_reconcile();
+  s.run_reconcile(HeldOrders::kMayBeLost);
   return {};
 }
 
@@ -346,7 +346,7 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
 Instant ControlLoop::turn() {
   State& s = *state_;
   const Instant now = s.clock.now();
-  if (s.reconcile_at <= now) s.run_reconcile();
+  if (s.reconcile_at <= now) s.run_reconcile(HeldOrders::kWereGiven);
   const bool retry_due = s.retry_at <= now;
   const Instant wake = std::min(s.engine.next_wake(), s.reconcile_at);
   if (s.fenced_off) return Instant::never();
@@ -545,7 +545,7 @@ void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, Stop
                 how.grace});
 }
 
-void ControlLoop::State::run_reconcile() {
+void ControlLoop::State::run_reconcile(HeldOrders held) {
   reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
                                                     : clock.now() + options.reconcile_interval;
   // A turn that was not stored must not be acted on.
@@ -553,7 +553,7 @@ void ControlLoop::State::run_reconcile() {
   const auto observed = backend.observe();
   if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
   const std::vector<const JobRecord*> jobs = engine.jobs();
-  Reconciliation result = reconcile(jobs, engine.nodes(), *observed);
+  Reconciliation result = reconcile(jobs, engine.nodes(), *observed, held);
   for (Event& event : result.events) inbox.push_back({std::move(event)});
   for (const auto& again : result.launch) {
     const JobRecord& record = *engine.job(again.task.job);

@@ -201,6 +201,20 @@ TEST_F(ControlLoopTest, WhatIsStoppedAndGoneInOneTurnIsNotStopped) {
   EXPECT_EQ(loop->find("default", "a")->tasks[0].attempt, 2u);
 }
 
+TEST_F(ControlLoopTest, AnAttemptThatVanishedIsNotStartedTwice) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  ASSERT_EQ(backend.launches.size(), 1u);
+  // It ran, its reports are still on their way, and its node has rebooted.
+  backend.tasks.clear();
+  clock.at = clock.at + Duration::minutes(1);
+  loop->turn();
+  ASSERT_EQ(backend.launches.size(), 2u);
+  EXPECT_EQ(backend.launches[1].attempt, 2u);
+  tell(TaskExited{{JobId(1), 0}, 1, {}});
+  EXPECT_EQ(loop->find("default", "a")->state, JobState::kStarting);
+}
+
 TEST_F(ControlLoopTest, StrangersAreKilled) {
   start();
   backend.tasks[{{JobId(99), 0}, 3}] = {

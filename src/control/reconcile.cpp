@@ -36,9 +36,13 @@ void tell(const TaskRecord& task, const ObservedTask& seen, Reconciliation& out)
 }
 
 // What to make of an attempt that the backend does not know (any more).
-void miss(TaskId id, const TaskRecord& task, Reconciliation& out) {
+void miss(TaskId id, const TaskRecord& task, HeldOrders held, Reconciliation& out) {
+  if (task.phase == TaskPhase::kHeld && held == HeldOrders::kMayBeLost) {
+    out.launch.push_back({id, task.attempt});
+    return;
+  }
   switch (task.phase) {
-    case TaskPhase::kHeld: out.launch.push_back({id, task.attempt}); break;
+    case TaskPhase::kHeld:
     case TaskPhase::kRunning:
     case TaskPhase::kStopping:
       out.events.emplace_back(TaskExited{id, task.attempt, ExitStatus{0, 0, false, true}});
@@ -54,7 +58,7 @@ void miss(TaskId id, const TaskRecord& task, Reconciliation& out) {
 }  // namespace
 
 Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const NodeRecord> nodes,
-                         const Observation& observed) {
+                         const Observation& observed, HeldOrders held) {
   Reconciliation out;
   std::set<std::string_view> reachable;
   std::map<std::string_view, const NodeRecord*> known;
@@ -80,7 +84,7 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
       const TaskId id{job->id, i};
       const auto it = seen.find({id, task.attempt});
       if (it == seen.end()) {
-        miss(id, task, out);
+        miss(id, task, held, out);
       } else {
         // In kBackoff the attempt has ended and is on record.
         if (task.phase == TaskPhase::kBackoff) continue;

@@ -24,9 +24,16 @@ struct Reconciliation {
   std::vector<Again> forget;
 };
 
+// What an attempt that is on record as held, and that the backend does not
+// know, can mean: after a start the order may have died with the last daemon,
+// and is given again; later it was given, so what it started has vanished
+// (with its node's reboot, say) and may even have done its work. The same
+// attempt must not start twice, so that one is lost.
+enum class HeldOrders : std::uint8_t { kMayBeLost, kWereGiven };
+
 // `jobs`: all live jobs in order of id. Tasks on nodes that the observation
 // does not reach are left alone.
 Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const NodeRecord> nodes,
-                         const Observation& observed);
+                         const Observation& observed, HeldOrders held);
 
 }  // namespace gridfold

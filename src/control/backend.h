@@ -56,6 +56,7 @@ struct ObservedTask {
 
 struct Observation {
   std::vector<NodeSpec> nodes;      // those in reach
+  std::vector<std::string> fenced;  // out of reach, and it is certain that nothing runs there
   std::vector<ObservedTask> tasks;  // every attempt on them that is not forgotten
 };
 

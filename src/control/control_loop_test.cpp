@@ -33,6 +33,7 @@ class ObedientBackend : public Backend {
   Result<Observation> observe() override {
     Observation seen;
     seen.nodes = nodes;
+    seen.fenced = fenced;
     for (const auto& [key, task] : tasks) seen.tasks.push_back(task);
     return seen;
   }
@@ -42,6 +43,7 @@ class ObedientBackend : public Backend {
   }
 
   std::vector<NodeSpec> nodes;
+  std::vector<std::string> fenced;
   std::map<std::pair<TaskId, std::uint32_t>, ObservedTask> tasks;
   std::vector<LaunchOrder> launches;
   std::vector<StopOrder> stops;
@@ -213,6 +215,18 @@ TEST_F(ControlLoopTest, AnAttemptThatVanishedIsNotStartedTwice) {
   EXPECT_EQ(backend.launches[1].attempt, 2u);
   tell(TaskExited{{JobId(1), 0}, 1, {}});
   EXPECT_EQ(loop->find("default", "a")->state, JobState::kStarting);
+}
+
+TEST_F(ControlLoopTest, ANodeThatWentOffWhileTheDaemonWasAwayHoldsNothing) {
+  start();
+  ASSERT_TRUE(submit({job("a", 8)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  backend.tasks.clear();
+  backend.nodes.clear();
+  backend.fenced = {"n1"};
+  start();
+  EXPECT_EQ(loop->find("default", "a")->state, JobState::kPending);
+  EXPECT_EQ(loop->find("default", "a")->losses, 1);
 }
 
 TEST_F(ControlLoopTest, StrangersAreKilled) {

@@ -55,6 +55,16 @@ void miss(TaskId id, const TaskRecord& task, HeldOrders held, Reconciliation& ou
   }
 }
 
+std::set<NodeId> nodes_held(std::span<const JobRecord* const> jobs) {
+  std::set<NodeId> held;
+  for (const JobRecord* job : jobs) {
+    for (const TaskRecord& task : job->tasks) {
+      if (holds_allocation(task.phase)) held.insert(task.allocation.node);
+    }
+  }
+  return held;
+}
+
 }  // namespace
 
 Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const NodeRecord> nodes,
@@ -69,9 +79,17 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
     if (it == known.end() || !it->second->up || it->second->spec != spec)
       out.events.emplace_back(NodeJoined{spec});
   }
+  // The word that a node is off may have been lost, or told while no daemon
+  // listened: as long as something is held there it is told again.
+  const std::set<std::string_view> fenced(observed.fenced.begin(), observed.fenced.end());
+  const std::set<NodeId> held_nodes = nodes_held(jobs);
   for (const NodeRecord& node : nodes) {
-    if (node.up && reachable.count(node.spec.name) == 0)
+    if (fenced.count(node.spec.name) != 0) {
+      if (node.up || held_nodes.count(node.id) != 0)
+        out.events.emplace_back(NodeLost{node.spec.name, Fencing::kFenced});
+    } else if (node.up && reachable.count(node.spec.name) == 0) {
       out.events.emplace_back(NodeLost{node.spec.name, Fencing::kUnfenced});
+    }
   }
 
   Seen seen;

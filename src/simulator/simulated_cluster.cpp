@@ -138,6 +138,7 @@ Result<Observation> SimulatedCluster::observe() {
   Observation observation;
   for (const auto& node : nodes_) {
     if (node.state == NodeState::kUp) observation.nodes.push_back(node.spec);
+    if (node.state == NodeState::kOff) observation.fenced.push_back(node.spec.name);
   }
   for (auto& presence : presences()) {
     if (nodes_[node_index_.at(presence.task.node)].state == NodeState::kUp) {

@@ -1,4 +1,4 @@
-#include "sim_run.h"
+#include "apps/gridfold/sim_run.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/gridfold/cli.h"
 #include "policies/registry.h"
 #include "simulator/run_command.h"
 #include "simulator/run_settings.h"
@@ -15,24 +16,9 @@
 namespace gridfold {
 namespace {
 
-int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kInvalid:
-    case ErrorKind::kLimit: return 2;
-    case ErrorKind::kNotFound: return 3;
-    case ErrorKind::kUnauthorised: return 4;
-    case ErrorKind::kConflict: return 5;
-    case ErrorKind::kUnavailable: return 6;
-    case ErrorKind::kInfeasible: return 7;
-    case ErrorKind::kCorrupt:
-    case ErrorKind::kInternal: return 1;
-  }
-  return 1;
-}
-
 int fail(const Error& error) {
   std::fprintf(stderr, "gridfold sim run: %s\n", error.describe().c_str());
-  return exit_code(error.kind);
+  return exit_code_of(error.kind);
 }
 
 std::string settings_text() {

@@ -2,37 +2,17 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace gridfold {
 namespace {
 
-// Length of the UTF-8 sequence that `text` begins with; 0 when it is none
-// (overlong forms, surrogates and values over U+10FFFF included).
-std::size_t sequence_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-  if (lead == 0xED && byte(1) > 0x9F) return 0;
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
-
 Result<void> check_key(std::string_view key) {
   if (key.empty()) return invalid("a transaction has an empty key");
-  for (std::string_view rest = key; !rest.empty();) {
-    const std::size_t length = sequence_length(rest);
-    if (length == 0 || rest.front() == '\0')
-      return invalid("a transaction has a key that is not UTF-8 text without NUL, at byte " +
-                     std::to_string(key.size() - rest.size()) + " of " +
-                     std::to_string(key.size()));
-    rest.remove_prefix(length);
-  }
-  return {};
+  const std::size_t wrong = std::min(first_invalid_utf8(key), key.find('\0'));
+  if (wrong == std::string_view::npos) return {};
+  return invalid("a transaction has a key that is not UTF-8 text without NUL, at byte " +
+                 std::to_string(wrong) + " of " + std::to_string(key.size()));
 }
 
 Result<void> check_size(const Transaction& transaction, const StoreLimits& limits) {

@@ -145,7 +145,7 @@ Result<BitsPerSecond> parse_bits_per_second(std::string_view text) {
 Result<MilliWatts> parse_watts(std::string_view text) { return parse_as<MilliWatts>(kPower, text); }
 
 Result<DeviceShare> parse_share(std::string_view text) {
-  const auto share = parse_as<DeviceShare>(kShare, text);
+  auto share = parse_as<DeviceShare>(kShare, text);
   if (share && *share > kWholeDevice)
     return not_a(kShare.what, text, "it is more than one device", std::string(kShare.expected));
   return share;
@@ -156,7 +156,7 @@ Result<std::int64_t> parse_count(std::string_view text) {
   std::string_view rest = text;
   const auto number = take_decimal(rest);
   if (!number) return not_a(kWhat, text, number.error().message, "write digits only, such as 8");
-  if (rest.size() != 0 || text.find('.') != std::string_view::npos)
+  if (!rest.empty() || text.find('.') != std::string_view::npos)
     return not_a(kWhat, text, "it must be a whole number", "write digits only, such as 8");
   const Scaled scaled = scale(*number, 1);
   if (scaled.fault != ScaleFault::kNone)

@@ -1,6 +1,7 @@
 #include "policies/fgd.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace gridfold {
 namespace {
@@ -155,6 +156,7 @@ Choice Fgd::choose(const NodeRoom& node, const Request& request) const {
         best_score = score;
         if (need.is_whole()) break;  // whole devices: the first that fit
       }
+      assert(best < kMaxDevicesPerNode);  // choose() is asked only where the task fits
       chosen |= std::uint64_t{1} << best;
       board.take(best, need.share);
       gain = best_gain;

@@ -63,10 +63,7 @@ struct ControlLoop::State {
     Source source = Source::kFact;
   };
   std::vector<Incoming> inbox;
-  struct Waiting {
-    Completion<void> done;
-  };
-  std::vector<Waiting> requests;
+  std::vector<Completion<void>> requests;
   struct Submitting {
     SubmitAnswer answer;
     Completion<SubmitAnswer> done;
@@ -250,7 +247,7 @@ void ControlLoop::request(Event event, Completion<void> done) {
   }
   if (!allowed) return done(allowed);
   s.inbox.push_back({std::move(event), State::Source::kUser});
-  s.requests.push_back({std::move(done)});
+  s.requests.push_back(std::move(done));
 }
 
 // Edges whose parent is still to end. An edge that can never be met any more
@@ -433,9 +430,7 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
     inbox.insert(inbox.begin(), {TurnCommitted{decisions.turn}});
 
-  std::vector<Waiting> answered = std::move(requests);
-  requests.clear();
-  for (Waiting& waiting : answered) waiting.done({});
+  for (const Completion<void>& done : std::exchange(requests, {})) done({});
   std::vector<Submitting> submitted = std::move(submissions);
   submissions.clear();
   for (Submitting& waiting : submitted) waiting.done(std::move(waiting.answer));
@@ -456,9 +451,7 @@ void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incomi
 
 void ControlLoop::State::refuse_waiting() {
   keys.forget_new();
-  std::vector<Waiting> answered = std::move(requests);
-  requests.clear();
-  for (Waiting& waiting : answered) waiting.done(why_read_only());
+  for (const Completion<void>& done : std::exchange(requests, {})) done(why_read_only());
   std::vector<Submitting> submitted = std::move(submissions);
   submissions.clear();
   for (Submitting& waiting : submitted) waiting.done(why_read_only());

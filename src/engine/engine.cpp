@@ -66,13 +66,6 @@ std::vector<const JobRecord*> Engine::jobs() const {
   return all;
 }
 
-std::vector<const JobRecord*> Engine::jobs_after(JobId after, std::size_t count) const {
-  std::vector<const JobRecord*> some;
-  auto it = after.is_none() ? state_->jobs.begin() : state_->jobs.upper_bound(after);
-  for (; it != state_->jobs.end() && some.size() < count; ++it) some.push_back(&it->second.record);
-  return some;
-}
-
 std::span<const NodeRecord> Engine::nodes() const { return state_->cluster.records(); }
 NodeRoom Engine::room(NodeId node) const { return state_->cluster.room(node); }
 std::vector<QueueSpec> Engine::queues() const { return state_->queues.specs(); }
@@ -132,14 +125,9 @@ void Engine::State::attach(EngineJob& job) {
   for (const Role& role : record.spec->roles) job.requests.push_back(&cluster.compile(role.each));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);
-    const Allocation claim = record.tasks[i].claim;
-    if (claim.node.is_none()) continue;
-    const Request& request = request_of(job, i);
-    cluster.claim(claim.node, {{record.id, i}, &request, claim.devices});
-    queues.charge(job.queue, cluster, request, +1);
+    if (!record.tasks[i].claim.node.is_none()) book_claim(job, i);
   }
-  queues.count_jobs(job.queue, !is_terminal(record.state) && record.state != JobState::kPending,
-                    record.state == JobState::kPending);
+  queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
   if (has_claim(record)) {
     claiming.insert(key_of(job));
@@ -154,16 +142,10 @@ void Engine::State::detach(EngineJob& job) {
   leave_queue(job);
   claiming.erase(key_of(job));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
-    const Request& request = request_of(job, i);
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
-    const Allocation claim = record.tasks[i].claim;
-    if (claim.node.is_none()) continue;
-    cluster.unclaim(claim.node, {record.id, i});
-    freed.push_back(claim.node);
-    queues.charge(job.queue, cluster, request, -1);
+    if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);
   }
-  queues.count_jobs(job.queue, -(!is_terminal(record.state) && record.state != JobState::kPending),
-                    -(record.state == JobState::kPending));
+  queues.count_jobs(job.queue, -is_active(record.state), -(record.state == JobState::kPending));
   for (const DependencyRecord& edge : record.waits_for)
     std::erase(children[edge.parent], record.id);
   if (!job.timer.is_never()) timers.erase({job.timer, record.id});

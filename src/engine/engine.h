@@ -79,8 +79,6 @@ class Engine {
   const JobRecord* job(JobId id) const;
   // All jobs that are not gone, in order of id.
   std::vector<const JobRecord*> jobs() const;
-  // Up to `count` jobs with an id greater than `after` (none(): from the first).
-  std::vector<const JobRecord*> jobs_after(JobId after, std::size_t count) const;
   // All nodes, in order of registration (NodeId::value is the index).
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take

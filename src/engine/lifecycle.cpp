@@ -398,11 +398,19 @@ void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
   if (!cluster.claims(node).empty() || filler_holdings > 0) freed.push_back(node);
 }
 
-void Engine::State::set_claim(EngineJob& job, std::uint32_t index, const Allocation& claim) {
+void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
-  job.record.tasks[index].claim = claim;
+  const Allocation& claim = job.record.tasks[index].claim;
   cluster.claim(claim.node, {{job.record.id, index}, &request, claim.devices});
   queues.charge(job.queue, cluster, request, +1);
+}
+
+void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
+  const NodeId node = job.record.tasks[index].claim.node;
+  cluster.unclaim(node, {job.record.id, index});
+  queues.charge(job.queue, cluster, request_of(job, index), -1);
+  freed.push_back(node);
+  quota_freed = true;
 }
 
 // The job is no longer promised any room, and is not in the queue either.
@@ -411,10 +419,7 @@ void Engine::State::drop_claims(EngineJob& job) {
   for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
     Allocation& claim = job.record.tasks[i].claim;
     if (claim.node.is_none()) continue;
-    cluster.unclaim(claim.node, {job.record.id, i});
-    queues.charge(job.queue, cluster, request_of(job, i), -1);
-    freed.push_back(claim.node);
-    quota_freed = true;
+    unbook_claim(job, i);
     claim = Allocation{};
   }
 }
@@ -423,8 +428,7 @@ void Engine::State::drop_claims(EngineJob& job) {
 
 void Engine::State::change_state(EngineJob& job, JobState to, Reason reason) {
   const JobState from = job.record.state;
-  const auto active = [](JobState s) { return !is_terminal(s) && s != JobState::kPending; };
-  queues.count_jobs(job.queue, active(to) - active(from),
+  queues.count_jobs(job.queue, is_active(to) - is_active(from),
                     (to == JobState::kPending) - (from == JobState::kPending));
   job.record.state = to;
   job.record.reason = reason;

@@ -117,7 +117,8 @@ bool Engine::State::preempt_for(EngineJob& job) {
   touch(job);
   leave_queue(job);
   for (const auto& [task, allocation] : claims) {
-    set_claim(job, task, allocation);
+    job.record.tasks[task].claim = allocation;
+    book_claim(job, task);
     freed.push_back(allocation.node);  // perhaps it can start at once
   }
   claiming.insert(key_of(job));

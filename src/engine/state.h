@@ -123,7 +123,8 @@ struct Engine::State {
   void hold(EngineJob& job, std::uint32_t task);     // books its allocation
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
   void let_go(EngineJob& job, std::uint32_t task);
-  void set_claim(EngineJob& job, std::uint32_t task, const Allocation& claim);
+  void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
+  void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
   std::vector<JobId> leave_order(QueueId queue);
   void join_order(const std::vector<JobId>& moved);
@@ -162,6 +163,9 @@ struct Engine::State {
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);
 };
+
+// Whether the job has been started and has not ended.
+inline bool is_active(JobState state) { return !is_terminal(state) && state != JobState::kPending; }
 
 // Whether room is earmarked for the job.
 inline bool has_claim(const JobRecord& record) {

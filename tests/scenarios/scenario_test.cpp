@@ -193,7 +193,7 @@ std::string parse_text(const std::string& format, const std::string& text) {
 
 class Player {
  public:
-  Player(std::uint64_t seed, TieBreak tie_break) : seed_(seed), shuffle_(seed, "scenario") {
+  Player(std::uint64_t seed, TieBreak tie_break) : shuffle_(seed, "scenario") {
     options_.seed = seed;
     options_.tie_break = tie_break;
   }
@@ -284,7 +284,6 @@ class Player {
     return world_->submit(std::move(jobs), truths);
   }
 
-  std::uint64_t seed_;
   RandomStream shuffle_;
   World::Options options_;
   std::unique_ptr<World> world_;

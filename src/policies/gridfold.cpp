@@ -58,7 +58,7 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
   for (std::size_t u = 0; u < kCorePrices; ++u) worth[u] -= cost[u];
 
   Worth besides = tables_.price(request) - before.value;
-  std::int64_t opened = 0;
+  std::int64_t opened = guarded(node, request, board);
   // Score but for what it spoils.
   const auto score = [&](Worth value, Worth stranded) {
     return rounded(10 * std::int64_t{value + besides} +
@@ -131,6 +131,18 @@ const ByCorePrice& Gridfold::cost_of(std::int64_t cpu) const {
   return last_cost_;
 }
 
+// `board`: before anything is taken.
+std::int64_t Gridfold::guarded(const NodeRoom& node, const Request& request,
+                               const GridfoldBoard& board) const {
+  std::int32_t asked = 0;
+  for (const DeviceNeed& need : request.devices) asked += need.count;
+  if (asked > 1) return 0;
+  std::int64_t price = 0;
+  for (std::uint16_t k = 0; k < guards_.size(); ++k)
+    price += guards_[k].price(*cluster_, node.node, board.whole(k));
+  return price;
+}
+
 // `board`: what is left when the devices are taken.
 std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
                               const GridfoldBoard& board, std::uint64_t devices) const {
@@ -176,6 +188,7 @@ bool Gridfold::observe(const Request& request) {
       ledgers_.emplace_back(next);
       reservations_.emplace_back();
       scarce_.emplace_back(next);
+      guards_.emplace_back();
     }
   }
   // What looks at many nodes is done the more rarely the more there are.
@@ -187,7 +200,7 @@ bool Gridfold::observe(const Request& request) {
   }
   if (arrivals_ >= next_reserve_) {
     next_reserve_ += std::max(kReserveGap, nodes / 64);
-    reserve();
+    changed |= reserve();
   }
   if (arrivals_ >= next_scarcity_) {
     next_scarcity_ += std::max(kScarcityGap, nodes / 16);
@@ -214,11 +227,14 @@ bool Gridfold::plan() {
   return true;
 }
 
-void Gridfold::reserve() {
+bool Gridfold::reserve() {
+  bool changed = false;
   for (std::size_t k = 0; k < ledgers_.size(); ++k) {
     ledgers_[k].refresh(*cluster_);
     reservations_[k].update(*cluster_, ledgers_[k], mix_, departures_);
+    changed |= guards_[k].update(ledgers_[k]);
   }
+  return changed;
 }
 
 }  // namespace gridfold

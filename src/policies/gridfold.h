@@ -8,6 +8,7 @@
 // E, devices stranded for want of CPU  gridfold_stranding.h
 // spoils: an idle device cut            here
 //         kept blocks, scarce models   gridfold_reservation.h, gridfold_scarcity.h
+//         untouched largest nodes      gridfold_guard.h
 // and once tasks leave, worth of gaps   gridfold_churn.h
 //
 // Scores are rounded to 1/25 of a device: among alike nodes the lowest name is
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policies/gridfold_guard.h"
 #include "policies/gridfold_ledger.h"
 #include "policies/gridfold_mix.h"
 #include "policies/gridfold_reservation.h"
@@ -56,7 +58,7 @@ class Gridfold final : public PlacementPolicy {
   };
 
   bool plan();
-  void reserve();
+  bool reserve();
   // `considered` holds the state of a room that is nobody's.
   const NodeState& state_of(const NodeRoom& node, const GridfoldBoard& board,
                             NodeState& considered) const;
@@ -64,6 +66,8 @@ class Gridfold final : public PlacementPolicy {
   std::int64_t spoils(const NodeRoom& node, const Request& request, const GridfoldBoard& board,
                       std::uint64_t devices) const;
 
+  std::int64_t guarded(const NodeRoom& node, const Request& request,
+                       const GridfoldBoard& board) const;
   bool takes_scarce(const NodeRoom& node, const DeviceNeed& need, std::uint64_t devices) const;
   const ByCorePrice& cost_of(std::int64_t cpu) const;
 
@@ -82,6 +86,7 @@ class Gridfold final : public PlacementPolicy {
   std::vector<IdleLedger> ledgers_;
   std::vector<BlockReservation> reservations_;
   std::vector<ScarceModels> scarce_;
+  std::vector<LargeNodeGuard> guards_;
   // Kept results, the same as computed afresh.
   mutable std::vector<NodeState> states_;  // by NodeId
   mutable std::int64_t last_cpu_ = 0;

@@ -20,30 +20,42 @@ void IdleLedger::refresh(const Cluster& cluster) {
 }
 
 void IdleLedger::read_all(const Cluster& cluster) {
+  measure(cluster);
   nodes_.assign(cluster.size(), {});
   by_rank_.assign(cluster.size(), NodeId::none());
   idle_share_ = 0;
-  most_devices_ = 0;
-  most_cpu_ = 0;
-  extent_ = {};
   for (std::uint32_t i = 0; i < cluster.size(); ++i)
     by_rank_[cluster.name_rank(NodeId(i))] = NodeId(i);
+  by_whole_.resize(static_cast<std::size_t>(most_devices_) + 1);
+  for (DescendingSet& set : by_whole_) set.resize(cluster.size());
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) read(cluster, NodeId(i));
+}
+
+// What the nodes would be without tasks.
+void IdleLedger::measure(const Cluster& cluster) {
+  most_devices_ = 0;
+  most_cpu_ = 0;
+  capacity_share_ = 0;
+  extent_ = {};
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     std::int32_t devices = 0;
     for (const DeviceRoom& device : cluster.capacity(NodeId(i)).devices)
       devices += device.device_class == device_class_;
     if (devices == 0) continue;
     const std::int64_t cpu = cluster.record(NodeId(i)).spec.cpu.value;
-    if (devices > most_devices_ || (devices == most_devices_ && cpu > most_cpu_)) {
+    const bool more_devices = devices > most_devices_;
+    if (more_devices) nodes_of_most_devices_ = 0;
+    if (more_devices || (devices == most_devices_ && cpu > most_cpu_)) {
       most_devices_ = devices;
       most_cpu_ = cpu;
+      largest_nodes_ = 0;
     }
+    nodes_of_most_devices_ += devices == most_devices_;
+    largest_nodes_ += devices == most_devices_ && cpu == most_cpu_;
+    capacity_share_ += std::int64_t{devices} * 1000;
     extent_.share = std::max(extent_.share, std::int64_t{devices} * 1000);
     extent_.cpu = std::max(extent_.cpu, cpu);
   }
-  by_whole_.resize(static_cast<std::size_t>(most_devices_) + 1);
-  for (DescendingSet& set : by_whole_) set.resize(cluster.size());
-  for (std::uint32_t i = 0; i < cluster.size(); ++i) read(cluster, NodeId(i));
 }
 
 // False when the node has outgrown what read_all() has seen.

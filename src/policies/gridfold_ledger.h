@@ -50,9 +50,13 @@ class IdleLedger {
   std::uint16_t device_class() const { return device_class_; }
   const Node& node(NodeId node) const { return nodes_[node.value]; }
   std::int64_t idle_share() const { return idle_share_; }  // of all nodes
+  std::int64_t capacity_share() const { return capacity_share_; }
   // The most devices on a node, and the most CPU of a node with so many.
   std::int32_t most_devices() const { return most_devices_; }
   std::int64_t most_cpu() const { return most_cpu_; }
+  // How many nodes have the most devices, and how many of them the most CPU.
+  std::int64_t nodes_of_most_devices() const { return nodes_of_most_devices_; }
+  std::int64_t largest_nodes() const { return largest_nodes_; }
   // Of all nodes that have such devices, each number by itself.
   const Stranding::Extent& extent() const { return extent_; }
 
@@ -64,6 +68,7 @@ class IdleLedger {
 
  private:
   void read_all(const Cluster& cluster);
+  void measure(const Cluster& cluster);
   bool read(const Cluster& cluster, NodeId node);
 
   std::uint16_t device_class_;
@@ -74,6 +79,9 @@ class IdleLedger {
   std::int64_t idle_share_ = 0;
   std::int32_t most_devices_ = 0;
   std::int64_t most_cpu_ = 0;
+  std::int64_t nodes_of_most_devices_ = 0;
+  std::int64_t largest_nodes_ = 0;
+  std::int64_t capacity_share_ = 0;
   Stranding::Extent extent_;
 };
 

@@ -9,6 +9,7 @@
 // spoils: an idle device cut            here
 //         kept blocks, scarce models   gridfold_reservation.h, gridfold_scarcity.h
 //         untouched largest nodes      gridfold_guard.h
+//         models running out           gridfold_balance.h
 // and once tasks leave, worth of gaps   gridfold_churn.h
 //
 // Scores are rounded to 1/25 of a device: among alike nodes the lowest name is
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policies/gridfold_balance.h"
 #include "policies/gridfold_guard.h"
 #include "policies/gridfold_ledger.h"
 #include "policies/gridfold_mix.h"
@@ -68,7 +70,8 @@ class Gridfold final : public PlacementPolicy {
 
   std::int64_t guarded(const NodeRoom& node, const Request& request,
                        const GridfoldBoard& board) const;
-  bool takes_scarce(const NodeRoom& node, const DeviceNeed& need, std::uint64_t devices) const;
+  std::int64_t spoilt_model(const NodeRoom& node, const DeviceNeed& need,
+                            std::uint64_t devices) const;
   const ByCorePrice& cost_of(std::int64_t cpu) const;
 
   GridfoldOptions options_;
@@ -87,6 +90,7 @@ class Gridfold final : public PlacementPolicy {
   std::vector<BlockReservation> reservations_;
   std::vector<ScarceModels> scarce_;
   std::vector<LargeNodeGuard> guards_;
+  std::vector<ModelBalance> balances_;
   // Kept results, the same as computed afresh.
   mutable std::vector<NodeState> states_;  // by NodeId
   mutable std::int64_t last_cpu_ = 0;

@@ -16,6 +16,8 @@ class LargeNodeGuard {
   // True when it is raised, lowered, or guards other nodes than before.
   bool update(const IdleLedger& ledger);
 
+  bool is_raised() const { return raised_; }
+
   // In units of score, for a task of at most one device on this node.
   // `untouched`: of the node's devices, those that are idle.
   std::int64_t price(const Cluster& cluster, NodeId node, std::int32_t untouched) const {

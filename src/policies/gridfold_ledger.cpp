@@ -22,6 +22,7 @@ void IdleLedger::refresh(const Cluster& cluster) {
 void IdleLedger::read_all(const Cluster& cluster) {
   measure(cluster);
   nodes_.assign(cluster.size(), {});
+  models_.clear();
   by_rank_.assign(cluster.size(), NodeId::none());
   idle_share_ = 0;
   for (std::uint32_t i = 0; i < cluster.size(); ++i)
@@ -64,7 +65,7 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   const bool usable = cluster.usable(id);
   for (const DeviceRoom& device : cluster.room(id).devices) {
     if (device.device_class != device_class_) continue;
-    ++now.devices;
+    if (now.devices++ == 0) now.model = device.model;
     if (!usable || !device.usable) continue;
     now.share += device.free_share;
     now.whole += is_whole_free(device);
@@ -72,6 +73,8 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   if (now.devices > most_devices_) return false;
   Node& known = nodes_[id.value];
   idle_share_ += now.share - known.share;
+  count(known, -1);
+  count(now, +1);
   if (now.whole != known.whole) {
     const std::uint32_t rank = cluster.name_rank(id);
     if (known.whole > 0) by_whole_[static_cast<std::size_t>(known.whole)].erase(rank);
@@ -79,6 +82,13 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   }
   known = now;
   return true;
+}
+
+void IdleLedger::count(const Node& node, int sign) {
+  if (node.devices == 0) return;
+  if (node.model >= models_.size()) models_.resize(node.model + 1u);
+  models_[node.model].idle_share += sign * node.share;
+  models_[node.model].capacity_share += sign * std::int64_t{node.devices} * 1000;
 }
 
 }  // namespace gridfold

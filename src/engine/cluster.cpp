@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/planted.h"
+#include "engine/growth.h"
 
 namespace gridfold {
 
@@ -107,6 +108,7 @@ NodeId Cluster::put(NodeRecord record) {
     id = *known;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
+    reserve_more(nodes_, 1);
     nodes_.emplace_back();
     records_.emplace_back();
     by_name_.emplace(record.spec.name, id);
@@ -386,7 +388,7 @@ void Cluster::grow_log() {
 std::size_t Cluster::book_bytes() const {
   std::size_t claims = 0;
   for (const auto& [node, list] : claims_) claims += list.capacity() * sizeof(Holding);
-  return nodes_.size() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
+  return nodes_.capacity() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
          log_.size() * sizeof(NodeId) + name_ranks_.size() * sizeof(std::uint32_t);
 }
 

@@ -101,9 +101,10 @@ std::optional<Head> head_of(std::string_view line) {
 
 class TopoReader {
  public:
-  TopoReader(std::string_view name, std::string_view text) : rest_(text) { topology_.name = name; }
+  TopoReader(std::string_view name, std::string_view text) : name_(name), rest_(text) {}
 
   Result<MachineTopology> read() {
+    topology_.name = name_;
     topology_.format = "nvidia-smi topo -m";
     if (auto read_head = find_head(); !read_head) return read_head.error();
     for (std::size_t row = 0; row < size(); ++row)
@@ -112,16 +113,15 @@ class TopoReader {
     read_nic_names();
     topology_.links_told = true;
     auto finished = finish_topology(std::move(topology_));
-    if (!finished) return finished.error().with_context(name());
+    if (!finished) return finished.error().with_context(name_);
     return finished;
   }
 
  private:
-  std::string name() const { return topology_.name; }
   std::size_t size() const { return head_.devices.size(); }
 
   Error fail(std::string message, std::string hint = std::string(kCommand)) const {
-    Error error = invalid(name() + ": " + std::move(message));
+    Error error = invalid(name_ + ": " + std::move(message));
     error.hint = std::move(hint);
     error.position = {line_, 0};
     return error;
@@ -253,6 +253,7 @@ class TopoReader {
     }
   }
 
+  std::string name_;
   std::string_view rest_;
   int line_ = 0;
   Head head_;

@@ -37,7 +37,12 @@ std::vector<std::string> labels_of(const MachineTopology& machine) {
 
 // --- Tables ---
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+// The file's words must not reach the terminal as orders to it.
+std::string or_dash(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text.empty() ? "-" : text;
+}
 // "?" is what the file does not say.
 std::string or_unknown(const Known<std::int32_t>& number) {
   return number.is_known() ? std::to_string(number.value()) : "?";

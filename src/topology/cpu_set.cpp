@@ -1,6 +1,7 @@
 #include "topology/cpu_set.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 namespace gridfold {
@@ -40,10 +41,7 @@ Result<CpuSet> CpuSet::from_mask(std::string_view text) {
     std::uint32_t bits = 0;
     if (word.size() > 8 || (!word.empty() && !read_whole(word, bits, 16)))
       return invalid("it has a word that is not 1 to 8 hexadecimal digits");
-    for (std::int32_t bit = 0; bit < kWordBits; ++bit) {
-      const auto number = static_cast<std::int32_t>(i) * kWordBits + bit;
-      if ((bits >> bit & 1U) != 0) set.insert(number, number);
-    }
+    set.insert_word(static_cast<std::int32_t>(i) * kWordBits, bits);
   }
   return set;
 }
@@ -60,25 +58,41 @@ Result<CpuSet> CpuSet::from_list(std::string_view text) {
     if (last < first) return invalid("it has a range that ends before it begins");
     if (last >= static_cast<std::uint32_t>(kMaxCpuNumber))
       return invalid("it names processors from " + std::to_string(kMaxCpuNumber) + " on");
-    set.insert(static_cast<std::int32_t>(first), static_cast<std::int32_t>(last));
+    set.ranges_.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last)});
   }
+  set.melt();
   return set;
 }
 
 void CpuSet::insert(std::int32_t first, std::int32_t last) {
-  // All ranges that touch the new one melt into it.
-  const auto begin = std::find_if(ranges_.begin(), ranges_.end(),
-                                  [&](const Range& range) { return range.last + 1 >= first; });
-  auto end = begin;
-  for (; end != ranges_.end() && end->first <= last + 1; ++end) {
-    first = std::min(first, end->first);
-    last = std::max(last, end->last);
+  // Nearly always behind all that is there, at most touching the last.
+  if (!ranges_.empty() && ranges_.back().first <= first && first <= ranges_.back().last + 1) {
+    ranges_.back().last = std::max(ranges_.back().last, last);
+    return;
   }
-  ranges_.insert(ranges_.erase(begin, end), Range{first, last});
+  const bool behind_all = ranges_.empty() || ranges_.back().last < first;
+  ranges_.push_back({first, last});
+  if (!behind_all) melt();
 }
 
 void CpuSet::insert(const CpuSet& other) {
-  for (const auto& range : other.ranges_) insert(range.first, range.last);
+  ranges_.insert(ranges_.end(), other.ranges_.begin(), other.ranges_.end());
+  melt();
+}
+
+// Restores the invariant.
+void CpuSet::melt() {
+  std::sort(ranges_.begin(), ranges_.end(),
+            [](const Range& a, const Range& b) { return a.first < b.first; });
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < ranges_.size(); ++i) {
+    if (ranges_[i].first <= ranges_[kept].last + 1) {
+      ranges_[kept].last = std::max(ranges_[kept].last, ranges_[i].last);
+    } else {
+      ranges_[++kept] = ranges_[i];
+    }
+  }
+  if (!ranges_.empty()) ranges_.resize(kept + 1);
 }
 
 std::int64_t CpuSet::count() const {
@@ -87,10 +101,21 @@ std::int64_t CpuSet::count() const {
   return count;
 }
 
+// Runs of ones, above all that is in the set.
+void CpuSet::insert_word(std::int32_t base, std::uint32_t bits) {
+  while (bits != 0) {
+    const auto first = std::countr_zero(bits);
+    const auto length = std::countr_one(bits >> first);
+    insert(base + first, base + first + length - 1);
+    bits &= ~static_cast<std::uint32_t>(((std::uint64_t{1} << length) - 1) << first);
+  }
+}
+
 bool CpuSet::contains(std::int32_t number) const {
-  return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& range) {
-    return range.first <= number && number <= range.last;
-  });
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), number,
+                       [](std::int32_t value, const Range& range) { return value < range.first; });
+  return after != ranges_.begin() && number <= std::prev(after)->last;
 }
 
 std::string CpuSet::to_text() const {

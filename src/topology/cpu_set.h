@@ -42,6 +42,9 @@ class CpuSet {
     std::int32_t last = 0;
     friend bool operator==(const Range&, const Range&) = default;
   };
+  void insert_word(std::int32_t base, std::uint32_t bits);
+  void melt();
+
   // Invariant: ascending, with a gap between neighbours.
   std::vector<Range> ranges_;
 };

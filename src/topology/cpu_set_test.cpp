@@ -24,6 +24,7 @@ TEST(CpuSet, MasksAreWordsTheHighestFirst) {
             "0-1,8-9,16-17,24-25,80-81,88-89,96-97,104-105");
   EXPECT_EQ(mask("000000ff,ffff0000,00ffffff"), "0-23,48-71");
   EXPECT_EQ(mask("0x0"), "");
+  EXPECT_EQ(mask("0x1,0x80000000"), "31-32");
   EXPECT_EQ(mask("0xffffffff,0xffffffff"), "0-63");
 }
 

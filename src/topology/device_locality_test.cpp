@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/topology_files.h"
 #include "topology/device_paths.h"
-#include "topology/test_files.h"
 
 namespace gridfold {
 namespace {
@@ -120,6 +120,27 @@ TEST(DeviceLocality, OnlyTheNearestCardsCount) {
   const auto gpus = gpu_localities(topology);
   EXPECT_EQ(gpus[0].nics, (std::vector<NearNic>{{2, PathKind::kPix}}));
   EXPECT_EQ(gpus[1].nics, (std::vector<NearNic>{{2, PathKind::kSys}, {3, PathKind::kSys}}));
+}
+
+// A GPU below a package that has the NUMA nodes 1 and 2 of these processors.
+std::int32_t numa_below(const std::string& cpus_of_1, const std::string& cpus_of_2) {
+  const auto node = [](const std::string& number, const std::string& cpus) {
+    return "<object type=\"NUMANode\" os_index=\"" + number + "\" " +
+           (cpus.empty() ? "" : "cpuset=\"" + cpus + "\"") + "/>";
+  };
+  const auto topology = machine_in(
+      "made up", "<topology version=\"3.0\"><object type=\"Package\" nodeset=\"0x6\">" +
+                     node("2", cpus_of_2) + node("1", cpus_of_1) +
+                     "<object type=\"Bridge\" bridge_type=\"0-1\"><object type=\"PCIDev\" "
+                     "pci_busid=\"0000:01:00.0\" pci_type=\"0302 [10de:1db8] [0000:0000] a1\"/>"
+                     "</object></object></topology>");
+  return gpu_localities(topology).at(0).numa;
+}
+
+TEST(DeviceLocality, MemoriesOfTheSameProcessorsAreOnePlace) {
+  EXPECT_EQ(numa_below("0xf", "0xf"), 1);
+  EXPECT_EQ(numa_below("0xf", "0xf0"), -1);
+  EXPECT_EQ(numa_below("", ""), -1);
 }
 
 TEST(DeviceLocality, AToldPixBindsCloserThanAPxb) {

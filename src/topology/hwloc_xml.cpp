@@ -1,5 +1,6 @@
 #include "topology/hwloc_xml.h"
 
+#include <map>
 #include <set>
 
 #include "base/quote.h"
@@ -27,6 +28,7 @@ class HwlocReader {
     topology_.name = file_.name();
     topology_.format = std::string("hwloc XML ") + file_.root().attribute("version").value();
     if (auto read = read_numa(file_.root()); !read) return read.error();
+    number_numa_places();
     if (auto read = read_objects(file_.root(), {}); !read) return read.error();
     auto links = hwloc_links(file_, objects_);
     if (!links) return links.error();
@@ -50,6 +52,13 @@ class HwlocReader {
   }
 
   Result<void> read_numa_node(pugi::xml_node object) {
+    if (topology_.numa.size() == kMaxNumaDomains) {
+      auto error =
+          file_.error_at(object, "more than " + std::to_string(kMaxNumaDomains) + " NUMA nodes",
+                         "give the file of one machine");
+      error.kind = ErrorKind::kLimit;
+      return error;
+    }
     NumaDomain numa;
     const auto number = file_.required_number(object, "os_index", 0, kMaxCpuNumber - 1);
     if (!number) return number.error();
@@ -104,19 +113,25 @@ class HwlocReader {
   // Nodes of the same processors (HBM beside DRAM) are one place, named by the
   // lowest; of several places none is the one.
   Known<std::int32_t> only_numa(const CpuSet& nodes) const {
-    const NumaDomain* first = nullptr;
-    for (const auto& numa : topology_.numa) {
-      if (!nodes.contains(numa.number)) continue;
-      if (first == nullptr) {
-        first = &numa;
-      } else if (!numa.cpus.is_known() || numa.cpus != first->cpus) {
-        return Unknown{};
-      } else if (numa.number < first->number) {
-        first = &numa;
-      }
+    Known<std::int32_t> lowest;
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < topology_.numa.size(); ++i) {
+      const auto number = topology_.numa[i].number;
+      if (!nodes.contains(number)) continue;
+      if (lowest.is_known() && numa_places_[i] != place) return Unknown{};
+      place = numa_places_[i];
+      if (!lowest.is_known() || number < lowest.value()) lowest = number;
     }
-    if (first == nullptr) return Unknown{};
-    return first->number;
+    return lowest;
+  }
+
+  void number_numa_places() {
+    std::map<std::string, std::size_t> places;
+    for (std::size_t i = 0; i < topology_.numa.size(); ++i) {
+      const auto& cpus = topology_.numa[i].cpus;
+      numa_places_.push_back(
+          cpus.is_known() ? places.emplace(cpus.value().to_text(), i).first->second : i);
+    }
   }
 
   Result<void> enter_bridge(pugi::xml_node object, Place& place) {
@@ -172,6 +187,7 @@ class HwlocReader {
   const XmlFile& file_;
   HwlocVersion version_;
   MachineTopology topology_;
+  std::vector<std::size_t> numa_places_;  // indexed like topology_.numa
   HwlocObjects objects_;
   std::int32_t host_bridges_ = 0;
 };

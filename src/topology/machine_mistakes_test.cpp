@@ -2,7 +2,7 @@
 // by name with the reason and the next step.
 #include <regex>
 
-#include "topology/test_files.h"
+#include "tests/support/topology_files.h"
 #include "topology/xml_file.h"
 
 namespace gridfold {
@@ -133,6 +133,11 @@ TEST(HostileFiles, DevicesAreBounded) {
   for (int i = 0; i <= 1024; ++i) many += "<nic/>";
   EXPECT_EQ(refusal(many + "</cpu></system>"),
             "f: more than 1024 devices (give the file of one machine)");
+  std::string nodes = "<topology version=\"3.0\">";
+  for (int i = 0; i <= 1024; ++i)
+    nodes += "<object type=\"NUMANode\" os_index=\"" + std::to_string(i) + "\"/>";
+  EXPECT_TRUE(refusal(nodes + "</topology>")
+                  .ends_with("f: more than 1024 NUMA nodes (give the file of one machine)"));
   std::string wide;
   for (int i = 0; i <= 1024; ++i) wide += " GPU" + std::to_string(i);
   EXPECT_EQ(refusal(wide),

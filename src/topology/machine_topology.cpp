@@ -95,6 +95,7 @@ std::size_t MachineTopology::count(MachineDeviceKind kind) const {
 Result<MachineTopology> finish_topology(MachineTopology topology) {
   if (topology.devices.size() > kMaxMachineDevices) return too_many("devices", kMaxMachineDevices);
   if (topology.links.size() > kMaxMachineLinks) return too_many("links", kMaxMachineLinks);
+  if (topology.numa.size() > kMaxNumaDomains) return too_many("NUMA nodes", kMaxNumaDomains);
   if (auto checked = check_devices(topology.devices); !checked) return checked.error();
   std::sort(topology.numa.begin(), topology.numa.end(),
             [](const NumaDomain& a, const NumaDomain& b) { return a.number < b.number; });

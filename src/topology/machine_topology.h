@@ -23,6 +23,7 @@ namespace gridfold {
 // GPUs, network cards and the rest of one machine.
 inline constexpr std::size_t kMaxMachineDevices = 1024;
 inline constexpr std::size_t kMaxMachineLinks = 65'536;
+inline constexpr std::size_t kMaxNumaDomains = 1024;
 
 // How two devices are joined, the nearest first: nvidia-smi's words.
 enum class PathKind : std::uint8_t {
@@ -121,7 +122,7 @@ struct MachineTopology {
 // What every reader does last: brings devices and NUMA nodes into their order
 // (links and told_paths follow), and refuses what cannot be: two devices with
 // one PCI address or one number, two NUMA nodes with one number (kInvalid), more
-// devices or links than allowed (kLimit).
+// devices, links or NUMA nodes than allowed (kLimit).
 Result<MachineTopology> finish_topology(MachineTopology topology);
 
 }  // namespace gridfold

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/topology_files.h"
 #include "topology/device_locality.h"
 #include "topology/device_paths.h"
-#include "topology/test_files.h"
 
 namespace gridfold {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <optional>
 
 #include "base/quote.h"
@@ -244,12 +245,15 @@ class TopoReader {
 
   // "NIC Legend:", then lines such as "  NIC0: mlx5_0".
   void read_nic_names() {
+    std::map<std::string, std::size_t> cards;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (topology_.devices[i].kind == MachineDeviceKind::kNic)
+        cards.emplace(head_.devices[i] + ":", i);
     while (const auto line = next_line()) {
       const auto words = words_of(*line);
-      if (words.size() != 2 || !words[0].ends_with(':')) continue;
-      for (auto& device : topology_.devices)
-        if (device.kind == MachineDeviceKind::kNic && device.name + ":" == words[0])
-          device.name = words[1];
+      if (words.size() != 2) continue;
+      if (const auto card = cards.find(words[0]); card != cards.end())
+        topology_.devices[card->second].name = words[1];
     }
   }
 

@@ -73,6 +73,19 @@ struct LinearProgram::Solver {
   }
 };
 
+Error error_of(LinearStatus status) {
+  switch (status) {
+    case LinearStatus::kInfeasible:
+      return {ErrorKind::kInfeasible, "nothing satisfies the linear program"};
+    case LinearStatus::kIterationLimit: {
+      Error error{ErrorKind::kLimit, "the linear program needs more simplex iterations"};
+      error.hint = "raise the budget";
+      return error;
+    }
+    default: return internal("the linear program could not be solved");
+  }
+}
+
 LinearProgram::LinearProgram() : solver_(std::make_unique<Solver>()) {}
 LinearProgram::~LinearProgram() = default;
 LinearProgram::LinearProgram(LinearProgram&&) noexcept = default;

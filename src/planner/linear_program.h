@@ -19,6 +19,8 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
+
 namespace gridfold {
 
 // +kNoBound and -kNoBound: no upper, no lower bound.
@@ -31,6 +33,9 @@ enum class LinearStatus : std::uint8_t {
   kIterationLimit,
   kFailed,  // the solver's numbers broke down
 };
+
+// The error for a status that is not kOptimal: kInfeasible, kLimit, kInternal.
+Error error_of(LinearStatus status);
 
 // A coefficient of a column.
 struct LinearTerm {

@@ -31,6 +31,9 @@ class NodePricing {
   // share_cells: of a whole device.
   NodePricing(int devices, int cpu, int share_cells);
 
+  int devices() const { return devices_; }
+  int cpu() const { return static_cast<int>(width_) - 1; }
+
   // Takes the tasks whose value is positive; any number of each may be placed.
   void price(std::span<const PricedTask> tasks);
 

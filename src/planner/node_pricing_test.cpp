@@ -10,7 +10,7 @@
 namespace gridfold {
 namespace {
 
-constexpr int kShareCells = 4;
+constexpr int kShareCells = 6;
 
 std::vector<PricedTask> random_tasks(RandomStream& random, int devices) {
   std::vector<PricedTask> tasks;
@@ -104,11 +104,12 @@ TEST(NodePricing, FindsTheBestOfAllPlacements) {
   constexpr int kDevices = 2;
   constexpr int kCpu = 7;
   RandomStream random(1, "node_pricing");
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     const auto tasks = random_tasks(random, kDevices);
     NodePricing pricing(kDevices, kCpu, kShareCells);
     pricing.price(tasks);
-    for (const auto& [devices, cpu] : {std::pair{0, kCpu}, {1, 3}, {kDevices, 5}, {kDevices, kCpu}}) {
+    for (const auto& [devices, cpu] :
+         {std::pair{0, kCpu}, {1, 3}, {kDevices, 5}, {kDevices, kCpu}}) {
       Exhaustive search{tasks, std::vector<int>(static_cast<std::size_t>(devices), kShareCells),
                         cpu};
       const double best = search.best(0);
@@ -121,8 +122,8 @@ TEST(NodePricing, FindsTheBestOfAllPlacements) {
 }
 
 TEST(NodePricing, PairsSlicesThatFillADevice) {
-  // 3 + 1 fill a device, 2 + 1 do not; two of 2 are worth most.
-  const std::vector<PricedTask> tasks = {{0, 1, 1, 3, 4}, {1, 1, 1, 1, 1}, {2, 1, 1, 2, 3}};
+  // 4 + 2 fill a device, 3 + 2 do not; two of 3 are worth most.
+  const std::vector<PricedTask> tasks = {{0, 1, 1, 4, 4}, {1, 1, 1, 2, 1}, {2, 1, 1, 3, 3}};
   NodePricing pricing(1, 2, kShareCells);
   pricing.price(tasks);
   EXPECT_DOUBLE_EQ(pricing.best(1, 2), 6);

@@ -64,15 +64,16 @@ Result<void> read_flags(const BoundFlags& flags, SimBoundOptions& options) {
 
 void print_table(const std::string& json) {
   const auto object = nlohmann::json::parse(json);
-  std::printf("%-10s %8s %8s %8s %8s %7s %8s\n", "BOUND", "ARRIVED", "RATIO", "REACHED", "FLUID",
-              "ROUNDS", "SECONDS");
+  std::printf("%-9s %8s %8s %14s %8s %8s\n", "BOUND", "ARRIVED", "AT MOST", "CONFIGURATION",
+              "FLUID", "SECONDS");
+  const auto per_cent = [](const nlohmann::json& ratio) { return 100 * ratio.get<double>(); };
   for (const auto& bound : object["bounds"]) {
     const std::string arrived =
         bound.contains("arrived_ratio") ? bound["arrived_ratio"].dump() : "-";
-    std::printf("%-10s %8s %8.4f %8.4f %8.4f %7d %8.2f\n", bound["kind"].get<std::string>().c_str(),
-                arrived.c_str(), bound["gpu_allocated_ratio"].get<double>(),
-                bound["reached_ratio"].get<double>(), bound["fluid_ratio"].get<double>(),
-                bound["rounds"].get<int>(), bound["wall_seconds"].get<double>());
+    std::printf("%-9s %8s %6.2f %% %12.2f %% %6.2f %% %8.2f\n",
+                bound["kind"].get<std::string>().c_str(), arrived.c_str(),
+                per_cent(bound["gpu_allocated_ratio"]), per_cent(bound["configuration_ratio"]),
+                per_cent(bound["fluid_ratio"]), bound["wall_seconds"].get<double>());
   }
   const auto homeless = object["tasks_that_fit_no_node"].get<std::int64_t>();
   if (homeless > 0) {

@@ -2,7 +2,7 @@
 // bounds by linear programming.
 //
 //   auto bounds = PackingBounds::make(problem);
-//   bounds->arrived(1.3)->ratio           // 0.9989: of the devices, at best
+//   bounds->arrived(1.3)->ratio()         // 0.9989: of the devices, at best
 //
 // Two relaxations, each a true bound:
 //
@@ -18,6 +18,7 @@
 // when the budget ends the search early. Equal calls give equal answers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -36,10 +37,14 @@ struct PackingBudget {
 // Shares of the cluster's devices.
 struct PackingBound {
   double fluid_ratio = 0;
-  double ratio = 0;          // the configuration bound
-  double reached_ratio = 0;  // by the sets found: the optimum lies between the two
+  double configuration_ratio = 0;
+  double reached_ratio = 0;  // by the sets found: the configuration optimum is not below
   int rounds = 0;
   std::int64_t patterns = 0;  // sets of tasks known at the end
+
+  // Both are bounds. The fluid one is lower where CPU binds, which it counts
+  // exactly.
+  double ratio() const { return std::min(fluid_ratio, configuration_ratio); }
 };
 
 // The sets of tasks found for one bound serve the next. One thread.

@@ -27,7 +27,8 @@ double seconds_since(WallClock::time_point start) {
 double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 void write_bound(JsonWriter& json, const PackingBound& bound, double wall_seconds) {
-  json.key("gpu_allocated_ratio").real(rounded(bound.ratio));
+  json.key("gpu_allocated_ratio").real(rounded(bound.ratio()));
+  json.key("configuration_ratio").real(rounded(bound.configuration_ratio));
   json.key("reached_ratio").real(rounded(bound.reached_ratio));
   json.key("fluid_ratio").real(rounded(bound.fluid_ratio));
   json.key("rounds").number(bound.rounds);

@@ -185,11 +185,14 @@ const Request& Cluster::compile(const TaskRequest& source) {
   return requests_.back();
 }
 
-NodeRoom Cluster::room(NodeId node) const { return nodes_[node.value].room.room(); }
+NodeRoom Cluster::room(NodeId id) const {
+  const Node& node = nodes_[id.value];
+  return {node.room.cpu, node.room.memory, node.room.devices, id, node.version};
+}
 
 NodeRoom Cluster::capacity(NodeId id) const {
   const NodeSpec& spec = records_[id.value].spec;
-  return {spec.cpu.value, spec.memory.value, nodes_[id.value].empty};
+  return {spec.cpu.value, spec.memory.value, nodes_[id.value].empty, NodeId::none(), 0};
 }
 
 void Cluster::take(NodeId id, const Holding& holding) {
@@ -308,6 +311,7 @@ void Cluster::log(NodeId node) {
     log_.clear();
   }
   log_.push_back(node);
+  nodes_[node.value].version = ++last_version_;
 }
 
 void Cluster::refresh_empty(NodeId id) {

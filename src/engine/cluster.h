@@ -34,6 +34,11 @@ struct NodeRoom {
   std::int64_t cpu = 0;     // millicores free
   std::int64_t memory = 0;  // bytes free
   std::span<const DeviceRoom> devices;
+  // Whose room this is as the books stand now, and which state of it (no two
+  // states of any node share a version): what a policy derives from it may be
+  // kept while the version is the same. None: a room that is only considered.
+  NodeId node = NodeId::none();
+  std::uint64_t version = 0;
 };
 
 // One device group of a compiled request.
@@ -124,7 +129,7 @@ class Cluster {
     std::vector<DeviceRoom> devices;
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
-    NodeRoom room() const { return {cpu, memory, devices}; }
+    NodeRoom room() const { return {cpu, memory, devices, NodeId::none(), 0}; }
   };
   // Capacity less the holdings that stay, less the claims.
   void planned(NodeId node, Scratch& scratch) const;
@@ -140,6 +145,9 @@ class Cluster {
   std::uint64_t log_begin() const { return log_begin_; }
   std::uint64_t log_end() const { return log_begin_ + log_.size(); }
   NodeId log_entry(std::uint64_t position) const { return log_[position - log_begin_]; }
+  // Scores of this node are out of date although its room is not: for a policy
+  // that has changed its mind about one node.
+  void touch(NodeId node) { log(node); }
 
  private:
   struct Node {
@@ -147,6 +155,7 @@ class Cluster {
     Scratch room;
     std::vector<Holding> holdings;
     std::vector<Holding> claims;
+    std::uint64_t version = 0;
   };
   struct Names {
     std::vector<std::string> classes;
@@ -169,6 +178,7 @@ class Cluster {
   Names names_;
   std::vector<NodeId> log_;
   std::uint64_t log_begin_ = 0;
+  std::uint64_t last_version_ = 0;
 };
 
 }  // namespace gridfold

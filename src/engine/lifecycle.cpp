@@ -169,7 +169,7 @@ void Engine::State::apply(const Event& event) {
               set_timer(*job);
               return;
             }
-            release(*job, e.task.index);
+            vacate(*job, e.task.index);
             task.phase =
                 job->record.stopping == StopCause::kNone ? TaskPhase::kDone : TaskPhase::kIdle;
             settle(*job);
@@ -181,7 +181,7 @@ void Engine::State::apply(const Event& event) {
             touch(*job);
             TaskRecord& task = job->record.tasks[e.task.index];
             const NodeId node = task.allocation.node;
-            release(*job, e.task.index);
+            vacate(*job, e.task.index);
             task.phase = TaskPhase::kIdle;
             const Reason reason(ReasonCode::kLaunchFailed,
                                 {{"task", std::int64_t{e.task.index}},
@@ -392,6 +392,12 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
 // The holding will go. That alone may leave more for others: where room is
 // promised, what was promised from the free part can now come from this one;
 // and together with the fillers' it may be what others need to evict them.
+void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
+  const Request& request = request_of(job, index);
+  release(job, index);
+  if (policy->departed(request)) scores.forget_scores();
+}
+
 void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
   const NodeId node = job.record.tasks[index].allocation.node;
   cluster.set_staying(node, {job.record.id, index}, Cluster::Staying::kLeaves);
@@ -466,18 +472,18 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
     if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
       if (GRIDFOLD_PLANTED_BUG(orphan_on_cancel_during_start) && task.phase == TaskPhase::kHeld &&
           cause == StopCause::kCancel) {
-        release(job, i);
+        vacate(job, i);
         task.phase = TaskPhase::kIdle;
         continue;
       }
       task.phase = TaskPhase::kStopping;
       out.list.emplace_back(StopTask{{record.id, i}, task.attempt, cause});
       if (GRIDFOLD_PLANTED_BUG(release_before_death)) {
-        release(job, i);
+        vacate(job, i);
         task.phase = TaskPhase::kIdle;
       }
     } else if (task.phase == TaskPhase::kBackoff) {
-      release(job, i);
+      vacate(job, i);
       task.phase = TaskPhase::kIdle;
     }
     task.not_before = Instant::never();
@@ -590,7 +596,7 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
   TaskRecord& task = job.record.tasks[index];
   if (task.phase != TaskPhase::kCleaning) task.exit = ExitStatus{0, 0, false, true};
   const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
-  release(job, index);
+  vacate(job, index);
   task.not_before = Instant::never();
   const bool stopping = job.record.stopping != StopCause::kNone;
   task.phase = was_over && !stopping ? TaskPhase::kDone : TaskPhase::kIdle;

@@ -17,15 +17,17 @@ struct Choice {
   std::uint64_t devices = 0;
 };
 
-// Pure: the same room and request give the same choice until observe() says
-// that something was learned. Not thread-safe; the engine owns it.
+// Pure: the same room and request give the same choice until the policy is told
+// something from which it learns, and learning depends on what it was told
+// alone. Not thread-safe; the engine owns it.
 class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
   virtual std::string_view name() const = 0;
 
-  // Called once, before all else: what the policy knows of requests beforehand
-  // is compiled here against the cluster's tables.
+  // Called once, before all else. The cluster outlives the policy: one that
+  // weighs a node against the rest may read its rooms whenever it is called,
+  // and touch() the nodes of which it has changed its mind.
   virtual void prepare(Cluster& cluster) { static_cast<void>(cluster); }
 
   // True: the engine draws among nodes of the best score, whatever tie-break
@@ -36,9 +38,16 @@ class PlacementPolicy {
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 
   // A task of this request has arrived (once a task, in order of submission;
-  // again after a restart). True when this changes scores: all are then
-  // computed anew.
+  // again after a restart). True when this changes scores of most nodes: all
+  // are then computed anew.
   virtual bool observe(const Request& request) {
+    static_cast<void>(request);
+    return false;
+  }
+
+  // A task of this request has left its place, which is free again. True as
+  // for observe().
+  virtual bool departed(const Request& request) {
     static_cast<void>(request);
     return false;
   }

@@ -122,6 +122,7 @@ struct Engine::State {
   void fire_timers();
   void hold(EngineJob& job, std::uint32_t task);     // books its allocation
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
+  void vacate(EngineJob& job, std::uint32_t task);   // it has left: release, and tell the policy
   void let_go(EngineJob& job, std::uint32_t task);
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);

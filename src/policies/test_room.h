@@ -20,7 +20,7 @@ inline DeviceRoom device_with(std::int32_t share, std::uint16_t model = 0) {
 struct TestNode {
   std::int64_t cpu = 0;
   std::vector<DeviceRoom> devices;
-  NodeRoom room() const { return {cpu, std::int64_t{1} << 40, devices}; }
+  NodeRoom room() const { return {cpu, std::int64_t{1} << 40, devices, NodeId::none(), 0}; }
 };
 
 inline TestNode node_with(std::int64_t cpu, std::initializer_list<std::int32_t> shares) {

@@ -136,7 +136,7 @@ class World {
     }
     const Place place{best->node, {JobId(++tasks_), 0}, kind};
     if (!Cluster::fits_exactly(cluster_.room(best->node), request, best->devices)) std::abort();
-    cluster_.take(best->node, {place.task, &request, best->devices});
+    cluster_.take(best->node, place.task, request, best->devices);
     allocated_ += input_.asked[kind];
     return place;
   }

@@ -7,16 +7,14 @@
 namespace gridfold {
 
 void IdleLedger::refresh(const Cluster& cluster) {
-  if (nodes_.size() != cluster.size() || position_ < cluster.log_begin()) {
-    read_all(cluster);
-  } else {
-    for (; position_ < cluster.log_end(); ++position_) {
-      if (read(cluster, cluster.log_entry(position_))) continue;
-      read_all(cluster);
-      break;
-    }
+  bool known = membership_ == cluster.membership() && seen_ >= cluster.forgotten_changes();
+  while (known && seen_ < cluster.last_change()) {
+    const NodeId node = cluster.changed(++seen_);
+    known = node.is_none() || read(cluster, node);
   }
-  position_ = cluster.log_end();
+  if (!known) read_all(cluster);
+  seen_ = cluster.last_change();
+  membership_ = cluster.membership();
 }
 
 void IdleLedger::read_all(const Cluster& cluster) {

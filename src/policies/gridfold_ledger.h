@@ -81,8 +81,9 @@ class IdleLedger {
   void count(const Node& node, int sign);
 
   std::uint16_t device_class_;
-  std::uint64_t position_ = 0;  // in the cluster's log
-  std::vector<Node> nodes_;     // by NodeId
+  std::uint64_t seen_ = 0;                 // the last change of the cluster that is in it
+  std::uint64_t membership_ = UINT64_MAX;  // of the cluster when all was read
+  std::vector<Node> nodes_;                // by NodeId
   std::vector<NodeId> by_rank_;
   std::vector<DescendingSet> by_whole_;
   std::vector<Model> models_;

@@ -298,6 +298,12 @@ void Engine::State::apply(const Event& event) {
             job.record = e.record;
             attach(job);
           },
+          [&](const Solved& e) {
+            // Of this engine's last question; told again after a rejected turn.
+            if (!solve_awaited || e.id != solves) return;
+            solve_awaited = false;
+            if (policy->adopt(*e.answer)) scores.forget_scores();
+          },
           [&](const TurnCommitted& e) {
             while (!journal.empty() && journal.front().number <= e.turn) journal.pop_front();
             auto gone = std::partition(ended.begin(), ended.end(),

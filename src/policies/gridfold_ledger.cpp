@@ -7,16 +7,18 @@
 namespace gridfold {
 
 void IdleLedger::refresh(const Cluster& cluster) {
-  if (nodes_.size() != cluster.size() || position_ < cluster.log_begin()) {
+  if (membership_ != cluster.membership() || change_ < cluster.forgotten_changes()) {
     read_all(cluster);
   } else {
-    for (; position_ < cluster.log_end(); ++position_) {
-      if (read(cluster, cluster.log_entry(position_))) continue;
+    while (change_ < cluster.last_change()) {
+      const NodeId node = cluster.changed(++change_);
+      if (node.is_none() || read(cluster, node)) continue;
       read_all(cluster);
       break;
     }
   }
-  position_ = cluster.log_end();
+  membership_ = cluster.membership();
+  change_ = cluster.last_change();
 }
 
 void IdleLedger::read_all(const Cluster& cluster) {

@@ -72,8 +72,9 @@ class IdleLedger {
   bool read(const Cluster& cluster, NodeId node);
 
   std::uint16_t device_class_;
-  std::uint64_t position_ = 0;  // in the cluster's log
-  std::vector<Node> nodes_;     // by NodeId
+  std::uint64_t change_ = 0;      // the cluster's last change that is in it
+  std::uint64_t membership_ = 0;  // of the cluster when all was read
+  std::vector<Node> nodes_;       // by NodeId
   std::vector<NodeId> by_rank_;
   std::vector<DescendingSet> by_whole_;
   std::int64_t idle_share_ = 0;

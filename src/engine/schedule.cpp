@@ -157,8 +157,8 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
   for (std::size_t r = 0; r < group.asks.size() && room; ++r)
-    room = scores.total_slots(*group.asks[r].request) >=
-           group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+    room = scores.has_slots(*group.asks[r].request,
+                            group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0));
   if (room) {
     const std::vector<Placed> placed = place(job, target);
     if (!placed.empty()) {

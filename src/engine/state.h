@@ -72,7 +72,8 @@ struct Engine::State {
   State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
       : options(o),
         policy(std::move(p)),
-        scores(cluster, *policy, o.tie_break, o.seed),
+        scores(cluster, *policy,
+               {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         random(o.seed, "engine.ties") {
     policy->prepare(cluster);
   }

@@ -97,12 +97,14 @@ NodeId Cluster::put(NodeRecord record) {
   NodeId id;
   if (known) {
     id = *known;
+    if (records_[id.value].spec.domains != record.spec.domains) ++topology_version_;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
     nodes_.emplace_back();
     records_.emplace_back();
     by_name_.emplace(record.spec.name, id);
     name_ranks_.clear();
+    ++topology_version_;
   }
   record.id = id;
   records_[id.value] = std::move(record);
@@ -117,6 +119,7 @@ void Cluster::remove_last() {
   nodes_.pop_back();
   records_.pop_back();
   name_ranks_.clear();
+  ++topology_version_;
   // Positions in the log may name the node that is gone: forget them all.
   log_begin_ = log_end() + 1;
   log_.clear();
@@ -248,6 +251,8 @@ void Cluster::empty_into(NodeId id, Scratch& scratch) const {
   scratch.memory = records_[id.value].spec.memory.value;
   scratch.devices = nodes_[id.value].empty;
 }
+
+void Cluster::copy_room(NodeId id, Scratch& scratch) const { scratch = nodes_[id.value].room; }
 
 void Cluster::planned(NodeId id, Scratch& scratch) const {
   const Node& node = nodes_[id.value];

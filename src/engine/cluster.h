@@ -93,6 +93,8 @@ class Cluster {
   // Up, drained, dirty devices, reason: everything but id and spec.
   void set_status(const NodeRecord& record);
   bool usable(NodeId node) const;  // takes new tasks
+  // Another number whenever nodes came, left, or changed their path of domains.
+  std::uint64_t topology_version() const { return topology_version_; }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -131,6 +133,8 @@ class Cluster {
     std::int64_t memory = 0;
     NodeRoom room() const { return {cpu, memory, devices, NodeId::none(), 0}; }
   };
+  // What room() gives.
+  void copy_room(NodeId node, Scratch& scratch) const;
   // Capacity less the holdings that stay, less the claims.
   void planned(NodeId node, Scratch& scratch) const;
   // Capacity less all holdings, claims not counted.
@@ -179,6 +183,7 @@ class Cluster {
   std::vector<NodeId> log_;
   std::uint64_t log_begin_ = 0;
   std::uint64_t last_version_ = 0;
+  std::uint64_t topology_version_ = 0;
 };
 
 }  // namespace gridfold

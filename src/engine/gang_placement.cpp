@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/planted.h"
+
 namespace gridfold {
 namespace {
 
@@ -159,7 +161,15 @@ bool GangPlacer::fill(const TopologyWish& wish, const Request& request, DomainId
   } else if (!wish.spread.empty()) {
     packing.count(room_, "");
     segment_shares_.clear();
-    packing.spread(home, wish.spread, tasks, segment_shares_);
+    if (GRIDFOLD_PLANTED_BUG(spread_counts_wrong)) {
+      std::int64_t left = tasks;
+      for (const DomainId domain : packing.beneath(home, wish.spread)) {
+        segment_shares_.push_back({domain, std::min(left, packing.room(domain)), false});
+        left -= segment_shares_.back().units;
+      }
+    } else {
+      packing.spread(home, wish.spread, tasks, segment_shares_);
+    }
     for (const TreePacking::Share& share : segment_shares_)
       packing.pack(share.domain, share.units, shares_);
   } else {

@@ -77,7 +77,7 @@ DomainSlots::Row& DomainSlots::up_to_date(const Request& request) {
   tree();
   if (request.id >= rows_.size()) rows_.resize(request.id + 1);
   Row& row = rows_[request.id];
-  if (row.slots.empty() || row.position < cluster_.log_begin()) {
+  if (row.slots.empty() || row.position < cluster_.forgotten_changes()) {
     rebuild(row, request);
     return row;
   }
@@ -86,8 +86,10 @@ DomainSlots::Row& DomainSlots::up_to_date(const Request& request) {
     for (Row::Kept& kept : row.kept) kept.version = 0;
     std::fill(row.best_unknown.begin(), row.best_unknown.end(), std::uint8_t{1});
   }
-  for (; row.position < cluster_.log_end(); ++row.position)
-    recount(row, request, cluster_.log_entry(row.position));
+  while (row.position < cluster_.last_change()) {
+    const NodeId node = cluster_.changed(++row.position);
+    if (!node.is_none()) recount(row, request, node);
+  }
   return row;
 }
 
@@ -104,15 +106,16 @@ void DomainSlots::rebuild(Row& row, const Request& request) {
   row.best_unknown.assign(tree_.size(), 1);
   row.kept.assign(cluster_.size(), {});
   row.feasible_nodes = 0;
+  row.counted_state = 0;
   row.epoch = epoch_;
-  row.position = cluster_.log_end();
+  row.position = cluster_.last_change();
   for (std::uint32_t i = 0; i < cluster_.size(); ++i) recount(row, request, NodeId(i));
 }
 
 void DomainSlots::recount(Row& row, const Request& request, NodeId node) {
   DomainId domain = tree_.domain_of(node);
   const std::int64_t before = row.slots[domain.value];
-  const std::int64_t now = cluster_.usable(node) ? slots(cluster_.room(node), request) : 0;
+  const std::int64_t now = cluster_.usable(node) ? slots_of(row, request, node) : 0;
   if (before == 0 && now == 0) return;
   row.feasible_nodes += static_cast<std::int32_t>(now > 0) - static_cast<std::int32_t>(before > 0);
   for (; !domain.is_none(); domain = tree_.parent(domain)) {
@@ -121,11 +124,22 @@ void DomainSlots::recount(Row& row, const Request& request, NodeId node) {
   }
 }
 
+// Nodes that are taken or given back together are mostly in the same state:
+// then the last count is the count.
+std::int64_t DomainSlots::slots_of(Row& row, const Request& request, NodeId node) {
+  const std::uint64_t state = cluster_.state_serial(node);
+  if (row.counted_state != state) {
+    row.counted = slots(cluster_.room(node), request);
+    row.counted_state = state;
+  }
+  return row.counted;
+}
+
 Choice DomainSlots::choice_of(Row& row, const Request& request, NodeId node) {
   const NodeRoom room = cluster_.room(node);
   Row::Kept& kept = row.kept[node.value];
-  if (kept.version != room.version || kept.version == 0)
-    kept = {room.version, policy_.choose(room, request)};
+  if (kept.version == room.version && kept.version != 0) return kept.choice;
+  kept = {room.version, policy_.choose(room, request)};
   return kept.choice;
 }
 

@@ -50,8 +50,11 @@ class DomainSlots {
     std::vector<Kept> kept;                  // by node
     std::vector<std::int64_t> best;          // by domain: score of its best node
     std::vector<std::uint8_t> best_unknown;  // by domain; then also for all above
-    std::uint64_t position = 0;              // in the cluster's log
+    std::uint64_t position = 0;              // the last change of the cluster that is in it
     std::uint64_t epoch = 0;
+    // The state (its serial, from 1) of the node that was counted last.
+    std::uint64_t counted_state = 0;
+    std::int64_t counted = 0;
   };
   const Row& row(const Request& request);
 
@@ -71,6 +74,7 @@ class DomainSlots {
   Row& up_to_date(const Request& request);
   void rebuild(Row& row, const Request& request);
   void recount(Row& row, const Request& request, NodeId node);
+  std::int64_t slots_of(Row& row, const Request& request, NodeId node);
   std::int64_t best_of(Row& row, const Request& request, DomainId domain);
   Choice choice_of(Row& row, const Request& request, NodeId node);
 

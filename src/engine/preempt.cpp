@@ -46,22 +46,21 @@ Engine::State::NodeEviction Engine::State::evict_on(const Eviction& so_far, Node
   // The node's room once all that leaves has left, the plan so far included.
   Cluster::Scratch book;
   cluster.planned(node, book);
-  for (const Cluster::Holding& holding : cluster.holdings(node)) {
-    if (holding.staying == Cluster::Staying::kStays && so_far.doomed.count(holding.task.job) != 0)
-      Cluster::add_back(book, *holding.request, holding.devices);
+  for (const Holding& holding : cluster.holdings(node)) {
+    if (!holding.leaves && so_far.doomed.count(holding.job) != 0)
+      Cluster::add_back(book, cluster.request(holding.request), holding.devices);
   }
   if (const auto it = so_far.claimed.find(node); it != so_far.claimed.end()) {
     for (const auto& [claimant, devices] : it->second) Cluster::take_out(book, *claimant, devices);
   }
 
   std::vector<Victim> candidates;
-  for (const Cluster::Holding& holding : cluster.holdings(node)) {
-    if (holding.staying == Cluster::Staying::kLeaves || so_far.doomed.count(holding.task.job) != 0)
-      continue;
-    const EngineJob& other = jobs.at(holding.task.job);
+  for (const Holding& holding : cluster.holdings(node)) {
+    if (holding.leaves || so_far.doomed.count(holding.job) != 0) continue;
+    const EngineJob& other = jobs.at(holding.job);
     if (!is_filler(other)) continue;
     const Instant since = other.record.started_at;
-    candidates.push_back({holding.task, holding.request, holding.devices,
+    candidates.push_back({holding.task(), &cluster.request(holding.request), holding.devices,
                           other.record.spec->priority, since.is_never() ? 0 : (now - since).ns});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Victim& a, const Victim& b) {

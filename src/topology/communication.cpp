@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <limits>
+#include <map>
 
 namespace gridfold {
 namespace {
@@ -208,27 +209,23 @@ std::optional<Duration> ExpectedTime::exchange(const JobTraffic& job, const Exch
   return time_of(traffic_.fabric(), load(job, exchange), exchange, algorithm);
 }
 
-std::vector<DomainRate> ExpectedTime::rates(const JobTraffic& job, std::span<const Place> places) {
-  const StepTime time = step(job, places);
-  std::vector<std::pair<DomainId, Wide>> sent;
+std::vector<LinkRate> ExpectedTime::rates(const JobTraffic& job, std::span<const Place> places) {
+  const Duration step = this->step(job, places).step;
+  std::map<std::pair<DomainId, std::int32_t>, Wide> sent;
   for (const Exchange& exchange : job.exchanges) {
     const AxisGroups groups = groups_of(job, exchange.axis);
     counter_.count(seats_, groups, flow_of(exchange.collective));
-    const Bytes each = volume(exchange.collective, exchange.bytes, groups.size);
-    for (const DomainFlow& flow : counter_.domains()) {
-      sent.emplace_back(flow.domain, static_cast<Wide>(each.value) * exchange.times * flow.flows >>
-                                         LoadCounter::kFlowBits);
+    const Wide each =
+        static_cast<Wide>(volume(exchange.collective, exchange.bytes, groups.size).value) *
+        exchange.times;
+    for (const LinkFlow& link : counter_.links()) {
+      sent[{link.domain, link.card}] += each * link.flows >> LoadCounter::kFlowBits;
     }
   }
-  std::sort(sent.begin(), sent.end());
-  std::vector<DomainRate> rates;
-  Wide bytes = 0;
-  for (std::size_t i = 0; i < sent.size(); ++i) {
-    bytes += sent[i].second;
-    if (i + 1 < sent.size() && sent[i + 1].first == sent[i].first) continue;
-    const Wide rate = bytes * 8'000'000'000 / std::max<std::int64_t>(time.step.ns, 1);
-    if (rate > 0) rates.push_back({sent[i].first, BitsPerSecond(clamped(rate).ns)});
-    bytes = 0;
+  std::vector<LinkRate> rates;
+  for (const auto& [link, bytes] : sent) {
+    const Wide rate = bytes * 8'000'000'000 / std::max<std::int64_t>(step.ns, 1);
+    if (rate > 0) rates.push_back({link.first, link.second, BitsPerSecond(clamped(rate).ns)});
   }
   return rates;
 }

@@ -34,12 +34,6 @@ struct StepTime {
   LinkKind slowest = LinkKind::kNvlink;  // what bounds the longest exchange
 };
 
-// What a job sends over one domain's way up.
-struct DomainRate {
-  DomainId domain;
-  BitsPerSecond rate;
-};
-
 class ExpectedTime {
  public:
   explicit ExpectedTime(const LinkTraffic& traffic) : traffic_(traffic), counter_(traffic) {}
@@ -53,8 +47,8 @@ class ExpectedTime {
                                    std::span<const Place> places,
                                    Algorithm algorithm = Algorithm::kBest);
   // What the job would send on average, to be told to LinkTraffic when it runs.
-  // In order of domain.
-  std::vector<DomainRate> rates(const JobTraffic& job, std::span<const Place> places);
+  // In order of domain and card.
+  std::vector<LinkRate> rates(const JobTraffic& job, std::span<const Place> places);
 
   const LinkTraffic& traffic() const { return traffic_; }
 

@@ -177,9 +177,9 @@ TEST(Communication, RatesOfARunningJobSlowTheNext) {
   EXPECT_TRUE(std::is_sorted(rates.begin(), rates.end(),
                              [](const auto& a, const auto& b) { return a.domain < b.domain; }));
   ASSERT_FALSE(rates.empty());
-  for (const DomainRate& rate : rates) machine.traffic->add(rate.domain, rate.rate);
+  for (const LinkRate& rate : rates) machine.traffic->add(rate);
   EXPECT_GT(expected.step(job, second).step.ns, alone.step.ns * 3 / 2);
-  for (const DomainRate& rate : rates) machine.traffic->remove(rate.domain, rate.rate);
+  for (const LinkRate& rate : rates) machine.traffic->remove(rate);
   EXPECT_EQ(expected.step(job, second).step, alone.step);
 }
 
@@ -259,7 +259,8 @@ RC_GTEST_PROP(CommunicationProperty, TimeNeverFallsWhenOthersSendMore, ()) {
   Duration before = expected.step(drawn.job, drawn.places).step;
   for (int i = 0; i < 4; ++i) {
     const DomainId domain(*rc::gen::inRange<std::uint32_t>(1, machine.tree->size()));
-    machine.traffic->add(domain, gigabits(*rc::gen::inRange<std::int64_t>(1, 500)));
+    machine.traffic->add({domain, machine.tree->is_node(domain) ? *rc::gen::inRange(-1, 1) : -1,
+                          gigabits(*rc::gen::inRange<std::int64_t>(1, 500))});
     const Duration after = expected.step(drawn.job, drawn.places).step;
     RC_ASSERT(after >= before);
     before = after;

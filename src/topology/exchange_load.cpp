@@ -37,7 +37,7 @@ ExchangeLoad LoadCounter::count(std::span<const RankSeat> seats, const AxisGroup
   load_ = {};
   load_.size = groups.size;
   load_.most_inner = load_.most_outer = load_.channels = 0;
-  domains_.clear();
+  links_.clear();
   if (groups.size == 1 || seats.empty()) return load_;
   out_.assign((seats.back().local_node + 1) * width_, 0);
   in_.assign(out_.size(), 0);
@@ -323,12 +323,12 @@ void LoadCounter::add(DomainId domain, std::int64_t flows, Direction direction) 
 
 void LoadCounter::cross_rails(DomainId domain, std::int64_t flows) {
   hops_ = hops_ + fabric_.curve(LinkKind::kSpine).hop();
-  for (DomainFlow& crossing : crossings_) {
+  for (LinkFlow& crossing : crossings_) {
     if (crossing.domain != domain) continue;
     crossing.flows += flows;
     return;
   }
-  crossings_.push_back({domain, flows});
+  crossings_.push_back({domain, -1, flows});
 }
 
 void LoadCounter::press(LinkKind kind, std::int64_t flows, std::int64_t stretch) {
@@ -351,8 +351,9 @@ void LoadCounter::finish(std::span<const RankSeat> seats) {
     };
     for (std::size_t card = 0; card < at.cards.size(); ++card) {
       if (busier(card) == 0) continue;
-      press(at.cards[card].kind, busier(card),
-            traffic_.card_stretch(node, static_cast<std::int32_t>(card)));
+      const auto number = static_cast<std::int32_t>(card);
+      links_.push_back({fabric_.tree().domain_of(node), number, busier(card)});
+      press(at.cards[card].kind, busier(card), traffic_.card_stretch(node, number));
     }
     press(LinkKind::kEthernet, busier(host_at_), at.host_stretch);
     for (std::size_t k = switch_at_; k < socket_at_; ++k) {
@@ -364,12 +365,12 @@ void LoadCounter::finish(std::span<const RankSeat> seats) {
   }
   for (const DomainId domain : touched_) {
     const std::int64_t flows = std::max(domain_out_[domain.value], domain_in_[domain.value]);
-    domains_.push_back({domain, flows});
+    links_.push_back({domain, -1, flows});
     press(fabric_.uplink(domain).kind, flows, traffic_.stretch(domain));
     domain_out_[domain.value] = domain_in_[domain.value] = 0;
   }
   touched_.clear();
-  for (const DomainFlow& crossing : crossings_) {
+  for (const LinkFlow& crossing : crossings_) {
     if (const std::int64_t capacity = fabric_.between_rails(crossing.domain); capacity != 0) {
       press(LinkKind::kSpine, crossing.flows, fabric_.stretch(LinkKind::kSpine, capacity));
     }

@@ -44,9 +44,11 @@ struct RankSeat {
   DomainId unit;
 };
 
-// Bytes over one domain's way up, in flows of one rank, 2^-16.
-struct DomainFlow {
+// Bytes over one domain's way up, or one card of a node when not -1, in flows
+// of one rank, 2^-16.
+struct LinkFlow {
   DomainId domain;
+  std::int32_t card = -1;
   std::int64_t flows = 0;
 };
 
@@ -61,7 +63,7 @@ class LoadCounter {
   // Seats of all ranks, in order of key.
   ExchangeLoad count(std::span<const RankSeat> seats, const AxisGroups& groups, Flow flow);
   // Of the last count, in the busier direction.
-  std::span<const DomainFlow> domains() const { return domains_; }
+  std::span<const LinkFlow> links() const { return links_; }
 
  private:
   struct Unit {
@@ -108,8 +110,8 @@ class LoadCounter {
   std::vector<std::int64_t> domain_out_;  // by DomainId
   std::vector<std::int64_t> domain_in_;
   std::vector<DomainId> touched_;
-  std::vector<DomainFlow> domains_;
-  std::vector<DomainFlow> crossings_;
+  std::vector<LinkFlow> links_;
+  std::vector<LinkFlow> crossings_;
   std::vector<RankSeat> members_;  // of all groups, group by group
   std::vector<std::uint32_t> filled_;
   // Of the group at hand.

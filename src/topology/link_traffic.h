@@ -1,7 +1,7 @@
 // What other jobs send over the shared links, and what is left for one more.
 //
 //   LinkTraffic traffic(fabric);
-//   traffic.add(rack, BitsPerSecond(200'000'000'000));   // one job's, each way
+//   for (const LinkRate& rate : expected.rates(job, places)) traffic.add(rate);
 //   traffic.available(rack);
 //
 // A newcomer gets what the others leave or its fair share of the link,
@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/units.h"
@@ -17,15 +18,23 @@
 
 namespace gridfold {
 
+// What one job sends over a domain's way up, or over one network card of a
+// node when `card` is not -1, in the busier direction.
+struct LinkRate {
+  DomainId domain;
+  std::int32_t card = -1;
+  BitsPerSecond rate;
+  friend bool operator==(const LinkRate&, const LinkRate&) = default;
+};
+
 class LinkTraffic {
  public:
   explicit LinkTraffic(const Fabric& fabric);
 
-  // One job sends at this rate over the domain's way up (a node's: over its
-  // cards), in the busier direction. rate > 0.
-  void add(DomainId domain, BitsPerSecond rate);
-  // What was added with the same rate before.
-  void remove(DomainId domain, BitsPerSecond rate);
+  // One more job sends so much. rate > 0; a card of a node's domain.
+  void add(const LinkRate& rate);
+  // What was added before.
+  void remove(const LinkRate& rate);
 
   const Fabric& fabric() const { return *fabric_; }
   // Bits per second; 0: no limit known.
@@ -36,12 +45,18 @@ class LinkTraffic {
   std::int64_t card_stretch(NodeId node, std::int32_t card) const;
 
  private:
+  struct Load {
+    std::int32_t jobs = 0;
+    std::int64_t rate = 0;
+    std::int64_t left_of(std::int64_t capacity) const;
+  };
+  void change(const LinkRate& rate, std::int32_t jobs);
   void refresh(DomainId domain);
 
   const Fabric* fabric_;
+  std::map<std::pair<DomainId, std::int32_t>, Load> cards_;  // those that others use
   // By DomainId.
-  std::vector<std::int32_t> jobs_;
-  std::vector<std::int64_t> rates_;
+  std::vector<Load> loads_;
   std::vector<std::int64_t> available_;
   std::vector<std::int64_t> stretches_;
 };

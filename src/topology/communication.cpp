@@ -136,6 +136,12 @@ std::optional<Duration> time_of(const Fabric& fabric, const ExchangeLoad& load,
   return best;
 }
 
+// By one job over one link in a step.
+struct Sent {
+  Wide bytes = 0;
+  std::int64_t flows = 0;
+};
+
 LinkKind slowest_kind(const Fabric& fabric, const ExchangeLoad& load, Bytes bytes) {
   std::size_t slowest = 0;
   for (std::size_t kind = 1; kind < kLinkKinds; ++kind) {
@@ -211,21 +217,26 @@ std::optional<Duration> ExpectedTime::exchange(const JobTraffic& job, const Exch
 
 std::vector<LinkRate> ExpectedTime::rates(const JobTraffic& job, std::span<const Place> places) {
   const Duration step = this->step(job, places).step;
-  std::map<std::pair<DomainId, std::int32_t>, Wide> sent;
+  std::map<std::pair<DomainId, std::int32_t>, Sent> sent;
   for (const Exchange& exchange : job.exchanges) {
     const AxisGroups groups = groups_of(job, exchange.axis);
-    counter_.count(seats_, groups, flow_of(exchange.collective));
+    const std::int64_t channels =
+        counter_.count(seats_, groups, flow_of(exchange.collective)).channels;
     const Wide each =
         static_cast<Wide>(volume(exchange.collective, exchange.bytes, groups.size).value) *
         exchange.times;
     for (const LinkFlow& link : counter_.links()) {
-      sent[{link.domain, link.card}] += each * link.flows >> LoadCounter::kFlowBits;
+      Sent& at = sent[{link.domain, link.card}];
+      at.bytes += each * link.flows >> LoadCounter::kFlowBits;
+      at.flows = std::max(at.flows, link.flows * channels >> LoadCounter::kFlowBits);
     }
   }
   std::vector<LinkRate> rates;
-  for (const auto& [link, bytes] : sent) {
-    const Wide rate = bytes * 8'000'000'000 / std::max<std::int64_t>(step.ns, 1);
-    if (rate > 0) rates.push_back({link.first, link.second, BitsPerSecond(clamped(rate).ns)});
+  for (const auto& [link, at] : sent) {
+    const Wide rate = at.bytes * 8'000'000'000 / std::max<std::int64_t>(step.ns, 1);
+    if (rate == 0) continue;
+    rates.push_back({link.first, link.second, BitsPerSecond(clamped(rate).ns),
+                     static_cast<std::int32_t>(std::max<std::int64_t>(at.flows, 1))});
   }
   return rates;
 }

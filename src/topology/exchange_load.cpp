@@ -201,6 +201,7 @@ void LoadCounter::chain() {
 // Each rank sends (n-1) parts, one to each other; they make one flow.
 void LoadCounter::all() {
   const auto others = static_cast<std::int64_t>(group_.size()) - 1;
+  load_.channels = others;
   const DomainTree& tree = fabric_.tree();
   for (const Unit& unit : units_) {
     all_inside(unit);
@@ -339,6 +340,16 @@ void LoadCounter::press(LinkKind kind, std::int64_t flows, std::int64_t stretch)
   most = std::max(most, pressure);
 }
 
+// A link that others use too. Each of their flows takes as much as each channel
+// of ours, unless they leave more than that.
+void LoadCounter::press(LinkKind kind, std::int64_t flows, const SharedLink& link) {
+  if (link.alone == 0) return;
+  const auto fair = static_cast<__int128>(flows + link.others * kOne / load_.channels) * link.alone;
+  const auto left = static_cast<__int128>(flows) * link.left;
+  if (link.left != 0 && left <= fair) return press(kind, flows, link.left);
+  press(kind, flows + link.others * kOne / load_.channels, link.alone);
+}
+
 // From counts to the most loaded link of each kind; empties the counters.
 void LoadCounter::finish(std::span<const RankSeat> seats) {
   for (std::size_t i = 0; i < seats.size(); ++i) {
@@ -353,7 +364,7 @@ void LoadCounter::finish(std::span<const RankSeat> seats) {
       if (busier(card) == 0) continue;
       const auto number = static_cast<std::int32_t>(card);
       links_.push_back({fabric_.tree().domain_of(node), number, busier(card)});
-      press(at.cards[card].kind, busier(card), traffic_.card_stretch(node, number));
+      press(at.cards[card].kind, busier(card), traffic_.shared_card(node, number));
     }
     press(LinkKind::kEthernet, busier(host_at_), at.host_stretch);
     for (std::size_t k = switch_at_; k < socket_at_; ++k) {
@@ -366,7 +377,7 @@ void LoadCounter::finish(std::span<const RankSeat> seats) {
   for (const DomainId domain : touched_) {
     const std::int64_t flows = std::max(domain_out_[domain.value], domain_in_[domain.value]);
     links_.push_back({domain, -1, flows});
-    press(fabric_.uplink(domain).kind, flows, traffic_.stretch(domain));
+    press(fabric_.uplink(domain).kind, flows, traffic_.shared(domain));
     domain_out_[domain.value] = domain_in_[domain.value] = 0;
   }
   touched_.clear();

@@ -30,7 +30,7 @@ struct ExchangeLoad {
   Duration outer_hop;           // the longest between units
   std::int64_t most_inner = 1;  // ranks of a group in one unit, at most
   std::int64_t most_outer = 1;  // units of a group, at most
-  std::int64_t channels = 1;    // into which a ring's flow between units is cut, at least
+  std::int64_t channels = 1;    // into which a rank's flow between units is cut, at least
   bool alike = true;            // every unit of every group has most_inner ranks
 };
 
@@ -89,6 +89,7 @@ class LoadCounter {
   void add(DomainId domain, std::int64_t flows, Direction direction);
   void cross_rails(DomainId domain, std::int64_t flows);
   void press(LinkKind kind, std::int64_t flows, std::int64_t stretch);
+  void press(LinkKind kind, std::int64_t flows, const SharedLink& link);
   void finish(std::span<const RankSeat> seats);
   bool eligible(const RankSeat& seat) const;
   std::uint64_t rail(const RankSeat& seat) const;

@@ -185,7 +185,7 @@ void LoadCounter::chain() {
     rails_ = 0;
     const DomainId rails = fabric_.rail_domain(a.node);
     const bool same_domain = !rails.is_none() && rails == fabric_.rail_domain(b.node);
-    crossed_ = same_domain && rail(a) != rail(b) && !by_host_ ? rails : DomainId::none();
+    crossed_ = same_domain && !by_host_ ? rails : DomainId::none();
     by_card(a, kOne, Direction::kOut);
     by_card(b, kOne, Direction::kIn);
     if (fabric_.unit_stretch(a.unit) != 0) {
@@ -292,7 +292,7 @@ void LoadCounter::inside(const RankSeat& a, const RankSeat& b, std::int64_t flow
 void LoadCounter::between(const RankSeat& a, const RankSeat& b) {
   const Duration before = hops_;
   climb(a.unit, b.unit, kOne);
-  if (!crossed_.is_none()) cross_rails(crossed_, kOne);
+  if (!crossed_.is_none() && rail(a) != rail(b)) cross_rails(crossed_, kOne);
   load_.outer_hop = std::max(load_.outer_hop, hops_ - before);
 }
 

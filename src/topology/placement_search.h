@@ -1,12 +1,13 @@
 // Chooses nodes and devices for a gang so that its expected step time is
-// small: the narrowest domains that hold it first, best fit among them, a few
-// ways of filling each, then moves of tasks and devices while they help.
+// small: the fillings of topology/gang_filling.h, the best of them improved by
+// moves of tasks, ranks and devices while they help, then kicks and moves again.
 //
 //   PlacementSearch search(expected);
 //   auto plan = search.find(free, {.tasks = 4, .devices_per_task = 8, .traffic = job});
 //
 // Deterministic: effort is counted in evaluations of the model, never in time,
-// and of two placements that are equally fast the one found first stays.
+// kicks come from a stream of fixed seed, and of two placements that are
+// equally fast the one found first stays.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "base/random.h"
+#include "topology/gang_filling.h"
 #include "topology/rank_map.h"
 
 namespace gridfold {
@@ -25,10 +28,10 @@ struct GangRequest {
 };
 
 struct PlacementSearchOptions {
-  std::int32_t max_evaluations = 3'000;
-  // Domains of each level that are tried, the tightest ones.
+  std::int32_t max_evaluations = 4'000;
+  // Domains of each level that are filled, the tightest ones.
   std::int32_t domains_per_level = 8;
-  // Of the fillings tried, so many are improved.
+  // Of the fillings, so many are improved.
   std::int32_t improved = 4;
 };
 
@@ -49,47 +52,36 @@ class PlacementSearch {
                                             const GangRequest& request);
 
  private:
-  // So many tasks on a node, and which of its devices they take.
-  struct Part {
-    NodeId node;
-    std::int32_t tasks = 0;
-    std::uint64_t devices = 0;
-    friend bool operator==(const Part&, const Part&) = default;
-  };
   struct Draft {
-    std::vector<Part> parts;  // in order of node
+    std::vector<TaskPlace> tasks;  // in order of their ranks
     StepTime expected;
   };
 
-  void count_slots(std::span<const std::uint64_t> free, std::int32_t at_once);
-  std::int64_t slots_beneath(DomainId domain) const;
-  std::vector<DomainId> candidates() const;
-  void draft_fillings();
-  void fill(DomainId domain, std::int64_t tasks, std::vector<Part>& parts) const;
-  void consider(std::vector<Part> parts);
-  void evaluate(Draft& draft);
+  Draft ordered(std::vector<TaskPlace> tasks);
   void improve(Draft& draft);
-  bool move_tasks(Draft& draft);
+  void kick(Draft& draft);
+  bool accept(Draft& draft, const std::vector<TaskPlace>& tasks);
   bool move_domains(Draft& draft);
-  bool move_devices(Draft& draft);
-  bool try_parts(Draft& draft, std::vector<Part> parts);
-  std::vector<NodeId> newcomers(const Draft& draft) const;
-  std::uint64_t pick(NodeId node, std::int32_t tasks) const;
-  void assign(std::span<const Part> parts);
+  bool move_nodes(Draft& draft);
+  bool move_tasks(Draft& draft);
+  bool swap_ranks(Draft& draft);
+  bool change_devices(Draft& draft);
+  std::vector<NodeId> targets(const Draft& draft) const;
+  std::uint64_t unused(const std::vector<TaskPlace>& tasks, NodeId node) const;
+  bool holds_one(std::uint64_t free) const;
   bool exhausted() const { return evaluations_ >= options_.max_evaluations; }
 
   ExpectedTime& expected_;
   const Fabric& fabric_;
   PlacementSearchOptions options_;
   RankMapper mapper_;
+  GangFilling filling_;
   // Of the request at hand.
-  const GangRequest* request_ = nullptr;
-  std::span<const std::uint64_t> free_;
+  GangShape shape_;
+  const JobTraffic* job_ = nullptr;
   std::int32_t evaluations_ = 0;
-  std::vector<Draft> drafts_;
-  std::vector<std::int64_t> sums_;       // of slots, over nodes in the tree's order
-  std::vector<std::uint32_t> first_of_;  // by DomainId: first of its nodes in that order
-  std::vector<TaskPlace> tasks_;
+  RandomStream random_;
+  std::vector<Place> places_;  // scratch room
 };
 
 }  // namespace gridfold

@@ -6,9 +6,7 @@
 #include "tests/communication/rivals.h"
 
 namespace gridfold {
-namespace {
 
-// What the placer is told of the others: how much each sends over each link.
 void tell_foreign(const World& world, const Fabric& fabric, LinkTraffic& traffic) {
   const DomainTree& tree = fabric.tree();
   for (const ForeignFlow& flow : world.foreign) {
@@ -22,6 +20,8 @@ void tell_foreign(const World& world, const Fabric& fabric, LinkTraffic& traffic
     }
   }
 }
+
+namespace {
 
 double percentile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());

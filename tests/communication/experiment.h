@@ -26,6 +26,9 @@ struct ExperimentOptions {
   std::int64_t judgements = 4'000;  // of the long search
 };
 
+// What the placer is told of the others: how much each sends over each link.
+void tell_foreign(const World& world, const Fabric& fabric, LinkTraffic& traffic);
+
 Outcome run_world(std::uint64_t seed, const ExperimentOptions& options);
 
 struct Summary {

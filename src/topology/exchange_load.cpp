@@ -136,9 +136,9 @@ bool LoadCounter::eligible(const RankSeat& seat) const {
   return rails_ == 0 || (rails_ & rail(seat)) != 0;
 }
 
-// Consecutive members pass one flow on; between units it is cut into as many
-// channels as there are devices, each through the card of its device (the
-// rings of NCCL, one a network card).
+// Consecutive members pass one flow on; between units it is cut into channels,
+// each through the card of another device (the rings of NCCL). All units have
+// as many channels as the one with the fewest devices.
 void LoadCounter::ring() {
   for (const Unit& unit : units_) {
     for (std::uint32_t i = unit.first; i + 1 < unit.last; ++i) {
@@ -149,22 +149,34 @@ void LoadCounter::ring() {
     inside(group_.back(), group_.front(), kOne);
     return;
   }
+  std::int64_t channels = load_.size;
+  for (const Unit& unit : units_) channels = std::min(channels, eligible_in(unit));
+  load_.channels = load_.channels == 0 ? channels : std::min(load_.channels, channels);
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    spread(units_[i]);
+    spread(units_[i], channels);
     const Unit& next = units_[(i + 1) % units_.size()];
     between(group_[units_[i].last - 1], group_[next.first]);
   }
 }
 
-// What one unit sends and gets, over the cards of its devices.
-void LoadCounter::spread(const Unit& unit) {
+std::int64_t LoadCounter::eligible_in(const Unit& unit) const {
   std::int64_t devices = 0;
   for (std::uint32_t i = unit.first; i < unit.last; ++i) devices += eligible(group_[i]) ? 1 : 0;
-  load_.channels = load_.channels == 0 ? devices : std::min(load_.channels, devices);
-  const std::int64_t share = kOne / devices;
+  return devices;
+}
+
+// What one unit sends and gets, over the cards of its devices: of those that
+// may carry a channel, evenly chosen ones.
+void LoadCounter::spread(const Unit& unit, std::int64_t channels) {
+  const std::int64_t devices = eligible_in(unit);
+  const std::int64_t share = kOne / channels;
   const bool wide = fabric_.unit_stretch(unit.domain) != 0;
+  std::int64_t seen = 0;
   for (std::uint32_t i = unit.first; i < unit.last; ++i) {
     if (!eligible(group_[i])) continue;
+    const bool chosen = (seen + 1) * channels / devices > seen * channels / devices;
+    ++seen;
+    if (!chosen) continue;
     by_card(group_[i], share, Direction::kOut);
     by_card(group_[i], share, Direction::kIn);
     if (!wide) continue;

@@ -81,7 +81,8 @@ class LoadCounter {
   void chain();
   void all();
   void all_inside(const Unit& unit);
-  void spread(const Unit& unit);
+  std::int64_t eligible_in(const Unit& unit) const;
+  void spread(const Unit& unit, std::int64_t channels);
   void inside(const RankSeat& a, const RankSeat& b, std::int64_t flows);
   void between(const RankSeat& a, const RankSeat& b);
   void by_card(const RankSeat& seat, std::int64_t flows, Direction direction);

@@ -68,9 +68,7 @@ Result<std::optional<PlacementPlan>> PlacementSearch::find(std::span<const std::
     drafts.push_back(ordered(std::move(filling)));
   }
   if (drafts.empty()) return std::optional<PlacementPlan>();
-  const auto faster = [](const Draft& a, const Draft& b) {
-    return a.expected.step < b.expected.step;
-  };
+  const auto faster = [](const Draft& a, const Draft& b) { return a.better_than(b); };
   std::stable_sort(drafts.begin(), drafts.end(), faster);
   if (drafts.size() > static_cast<std::size_t>(options_.improved)) {
     drafts.resize(static_cast<std::size_t>(options_.improved));
@@ -91,22 +89,47 @@ PlacementSearch::Draft PlacementSearch::ordered(std::vector<TaskPlace> tasks) {
   constexpr std::int32_t kOrders = 4;
   const RankMap map = mapper_.map(*job_, tasks, kOrders);
   evaluations_ += map.evaluations;
-  return {std::move(tasks), map.expected};
+  const std::int64_t tight = tightness(tasks);
+  return {std::move(tasks), map.expected, tight};
+}
+
+PlacementSearch::Draft PlacementSearch::judged(std::vector<TaskPlace> tasks) {
+  ++evaluations_;
+  places_of(fabric_, tasks, places_);
+  const StepTime time = expected_.step(*job_, places_);
+  const std::int64_t tight = tightness(tasks);
+  return {std::move(tasks), time, tight};
+}
+
+// Pairs of tasks in the same domain, summed over all domains.
+std::int64_t PlacementSearch::tightness(const std::vector<TaskPlace>& tasks) {
+  const DomainTree& tree = fabric_.tree();
+  at_.clear();
+  for (const TaskPlace& task : tasks) at_.push_back(tree.domain_of(task.node));
+  std::int64_t pairs = 0;
+  while (!at_.empty()) {
+    std::sort(at_.begin(), at_.end());
+    for (std::size_t first = 0, i = 0; i < at_.size(); ++i) {
+      if (at_[i] != at_[first]) first = i;
+      pairs += static_cast<std::int64_t>(i - first);
+    }
+    for (DomainId& domain : at_) domain = tree.parent(domain);
+    std::erase(at_, DomainId::none());
+  }
+  return pairs;
 }
 
 void PlacementSearch::improve(Draft& draft) {
-  while (!exhausted() && (move_domains(draft) || move_nodes(draft) || move_tasks(draft) ||
+  while (!exhausted() && (move_domains(draft) || move_blocks(draft) || move_tasks(draft) ||
                           swap_ranks(draft) || change_devices(draft))) {
   }
 }
 
 bool PlacementSearch::accept(Draft& draft, const std::vector<TaskPlace>& tasks) {
   if (exhausted()) return false;
-  ++evaluations_;
-  places_of(fabric_, tasks, places_);
-  const StepTime time = expected_.step(*job_, places_);
-  if (time.step >= draft.expected.step) return false;
-  draft = {tasks, time};
+  Draft other = judged(tasks);
+  if (!other.better_than(draft)) return false;
+  draft = std::move(other);
   return true;
 }
 
@@ -126,9 +149,7 @@ void PlacementSearch::kick(Draft& draft) {
     filling_.take(shape_, node, free, 1, moved);
     task = moved[0];
   }
-  ++evaluations_;
-  places_of(fabric_, draft.tasks, places_);
-  draft.expected = expected_.step(*job_, places_);
+  draft = judged(std::move(draft.tasks));
 }
 
 std::uint64_t PlacementSearch::unused(const std::vector<TaskPlace>& tasks, NodeId node) const {
@@ -193,7 +214,7 @@ bool PlacementSearch::move_domains(Draft& draft) {
       std::vector<TaskPlace> tasks = kept;
       if (!filling_.fill(shape_, to, moved, tasks)) continue;
       Draft other = ordered(std::move(tasks));
-      if (other.expected.step >= draft.expected.step) continue;
+      if (!other.better_than(draft)) continue;
       draft = std::move(other);
       return true;
     }
@@ -201,30 +222,24 @@ bool PlacementSearch::move_domains(Draft& draft) {
   return false;
 }
 
-// All tasks of a node, as far as there is room, to another.
-bool PlacementSearch::move_nodes(Draft& draft) {
+// Ranks that follow one another, as many as a tensor group has tasks or more,
+// together to another node.
+bool PlacementSearch::move_blocks(Draft& draft) {
   const std::vector<NodeId> nodes = targets(draft);
-  for (std::size_t i = 0; i < draft.tasks.size(); ++i) {
-    const NodeId from = draft.tasks[i].node;
-    const auto before = draft.tasks.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto is_here = [&](const TaskPlace& task) { return task.node == from; };
-    if (std::any_of(draft.tasks.begin(), before, is_here)) continue;
-    const auto here = std::count_if(before, draft.tasks.end(), is_here);
-    if (here == 1) continue;
-    for (const NodeId to : nodes) {
-      if (to == from) continue;
-      const std::uint64_t free = unused(draft.tasks, to);
-      std::vector<TaskPlace> moved;
-      filling_.take(
-          shape_, to, free,
-          std::min(static_cast<std::int32_t>(here), std::popcount(free) / shape_.devices_per_task),
-          moved);
-      std::vector<TaskPlace> tasks = draft.tasks;
-      std::size_t next = 0;
-      for (TaskPlace& task : tasks) {
-        if (task.node == from && next < moved.size()) task = moved[next++];
+  const auto size = static_cast<std::int32_t>(draft.tasks.size());
+  std::vector<TaskPlace> tasks = draft.tasks;
+  for (std::int32_t block = std::max(2, job_->tensor / shape_.devices_per_task); block < size;
+       block *= 2) {
+    for (std::int32_t first = 0; first + block <= size; first += block) {
+      for (const NodeId to : nodes) {
+        const std::uint64_t free = unused(tasks, to);
+        if (std::popcount(free) / shape_.devices_per_task < block) continue;
+        std::vector<TaskPlace> moved;
+        filling_.take(shape_, to, free, block, moved);
+        std::swap_ranges(moved.begin(), moved.end(), tasks.begin() + first);
+        if (accept(draft, tasks)) return true;
+        std::swap_ranges(moved.begin(), moved.end(), tasks.begin() + first);
       }
-      if (accept(draft, tasks)) return true;
     }
   }
   return false;

@@ -7,7 +7,7 @@
 //
 // Deterministic: effort is counted in evaluations of the model, never in time,
 // kicks come from a stream of fixed seed, and of two placements that are
-// equally fast the one found first stays.
+// equally fast and equally tight the one found first stays.
 #pragma once
 
 #include <cstdint>
@@ -55,14 +55,23 @@ class PlacementSearch {
   struct Draft {
     std::vector<TaskPlace> tasks;  // in order of their ranks
     StepTime expected;
+    // How near to one another: of the equally fast the tighter is better, which
+    // leads over the plateaus that a bottleneck makes.
+    std::int64_t tightness = 0;
+    bool better_than(const Draft& other) const {
+      return expected.step != other.expected.step ? expected.step < other.expected.step
+                                                  : tightness > other.tightness;
+    }
   };
 
+  Draft judged(std::vector<TaskPlace> tasks);
+  std::int64_t tightness(const std::vector<TaskPlace>& tasks);
   Draft ordered(std::vector<TaskPlace> tasks);
   void improve(Draft& draft);
   void kick(Draft& draft);
   bool accept(Draft& draft, const std::vector<TaskPlace>& tasks);
   bool move_domains(Draft& draft);
-  bool move_nodes(Draft& draft);
+  bool move_blocks(Draft& draft);
   bool move_tasks(Draft& draft);
   bool swap_ranks(Draft& draft);
   bool change_devices(Draft& draft);
@@ -81,7 +90,9 @@ class PlacementSearch {
   const JobTraffic* job_ = nullptr;
   std::int32_t evaluations_ = 0;
   RandomStream random_;
-  std::vector<Place> places_;  // scratch room
+  // Scratch room.
+  std::vector<Place> places_;
+  std::vector<DomainId> at_;
 };
 
 }  // namespace gridfold

@@ -245,7 +245,16 @@ void Judge::find_units(Group& group) const {
     }
     least = std::min(least, unit.channels.size());
   }
-  for (Unit& unit : group.units) unit.channels.resize(least);
+  for (Unit& unit : group.units) {
+    // Evenly chosen ones of those that may.
+    std::vector<std::size_t> chosen;
+    const double step = static_cast<double>(unit.channels.size()) / static_cast<double>(least);
+    for (std::size_t c = 0; c < least; ++c) {
+      const double last = static_cast<double>(c + 1) * step - 1e-9;
+      chosen.push_back(unit.channels[static_cast<std::size_t>(last)]);
+    }
+    unit.channels = chosen;
+  }
 }
 
 void Judge::send(const Group& group, std::size_t from, std::size_t to, double bytes) {

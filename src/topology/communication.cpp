@@ -136,6 +136,16 @@ std::optional<Duration> time_of(const Fabric& fabric, const ExchangeLoad& load,
   return best;
 }
 
+Duration work_of(const Fabric& fabric, const ExchangeLoad& load, Bytes bytes) {
+  Wide sum = 0;
+  for (std::size_t kind = 0; kind < kLinkKinds; ++kind) {
+    if (load.work[kind] == 0) continue;
+    const Duration alone = fabric.curve(static_cast<LinkKind>(kind)).transfer(bytes);
+    sum += static_cast<Wide>(alone.ns) * load.work[kind] >> LoadCounter::kFlowBits;
+  }
+  return clamped(sum);
+}
+
 // By one job over one link in a step.
 struct Sent {
   Wide bytes = 0;
@@ -199,11 +209,12 @@ StepTime ExpectedTime::step(const JobTraffic& job, std::span<const Place> places
     const Duration once = *time_of(fabric, counted, exchange, Algorithm::kBest);
     const Duration all = times(once, exchange.times);
     const Duration shown = all > exchange.hidden ? all - exchange.hidden : Duration{};
+    const Bytes passed = volume(exchange.collective, exchange.bytes, counted.size);
     result.communication = plus(result.communication, shown);
+    result.work = plus(result.work, times(work_of(fabric, counted, passed), exchange.times));
     if (shown <= longest) continue;
     longest = shown;
-    result.slowest =
-        slowest_kind(fabric, counted, volume(exchange.collective, exchange.bytes, counted.size));
+    result.slowest = slowest_kind(fabric, counted, passed);
   }
   result.step = plus(job.compute, result.communication);
   return result;

@@ -32,6 +32,9 @@ struct StepTime {
   Duration step;                         // computing and what of the communication is not hidden
   Duration communication;                // of that, the latter
   LinkKind slowest = LinkKind::kNvlink;  // what bounds the longest exchange
+  // Time summed over all links: of two equally fast placements the one with
+  // less of it leaves more to others.
+  Duration work;
 };
 
 class ExpectedTime {

@@ -345,11 +345,13 @@ void LoadCounter::cross_rails(DomainId domain, std::int64_t flows) {
 }
 
 void LoadCounter::press(LinkKind kind, std::int64_t flows, std::int64_t stretch) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto wide = static_cast<__int128>(flows) * stretch >> Fabric::kStretchBits;
-  const auto pressure =
-      static_cast<std::int64_t>(std::min<__int128>(wide, std::numeric_limits<std::int64_t>::max()));
+  const auto pressure = static_cast<std::int64_t>(std::min<__int128>(wide, kMost));
   auto& most = load_.pressure[static_cast<std::size_t>(kind)];
   most = std::max(most, pressure);
+  auto& work = load_.work[static_cast<std::size_t>(kind)];
+  work = work > kMost - pressure ? kMost : work + pressure;
 }
 
 // A link that others use too. Each of their flows takes as much as each channel

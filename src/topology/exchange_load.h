@@ -23,6 +23,8 @@ struct ExchangeLoad {
   // Of the most loaded link of each kind: how much longer the flow of one rank
   // takes than alone on the curve's own link, in 2^-16; 0: none uses the kind.
   std::array<std::int64_t, kLinkKinds> pressure{};
+  // The same summed over all links of the kind.
+  std::array<std::int64_t, kLinkKinds> work{};
   std::int64_t size = 1;        // ranks of a group
   Duration start;               // the slowest start among the kinds used
   Duration round;               // hops once around the ring, of the longest group

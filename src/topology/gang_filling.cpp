@@ -8,8 +8,9 @@
 
 namespace gridfold {
 
-GangFilling::GangFilling(const Fabric& fabric) : fabric_(fabric) {
-  const DomainTree& tree = fabric.tree();
+GangFilling::GangFilling(const LinkTraffic& traffic)
+    : traffic_(traffic), fabric_(traffic.fabric()) {
+  const DomainTree& tree = fabric_.tree();
   const auto all = tree.nodes_beneath(DomainTree::root());
   for (std::uint32_t d = 0; d < tree.size(); ++d) {
     const auto beneath = tree.nodes_beneath(DomainId(d));
@@ -88,26 +89,50 @@ void GangFilling::pack(const GangShape& shape, DomainId domain, std::int64_t tas
     const NodeId node = tree.nodes_beneath(domain)[0];
     return take(shape, node, shape.free[node.value], static_cast<std::int32_t>(tasks), out);
   }
-  std::vector<std::pair<std::int64_t, DomainId>> children;  // slots; the largest first
+  struct Child {
+    std::int64_t slots = 0;
+    std::int64_t awkwardness = 0;
+    DomainId domain;
+  };
+  std::vector<Child> children;  // the largest first
   for (DomainId child(domain.value + 1); child < tree.subtree_end(domain);
        child = tree.subtree_end(child)) {
     if (const std::int64_t slots = slots_beneath(child); slots > 0) {
-      children.emplace_back(slots, child);
+      children.push_back({slots, awkwardness(shape, child, std::min(slots, tasks)), child});
     }
   }
-  std::sort(children.begin(), children.end(), [](const auto& a, const auto& b) {
-    return std::tuple(-a.first, a.second) < std::tuple(-b.first, b.second);
+  std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
+    return std::tuple(-a.slots, a.awkwardness, a.domain) <
+           std::tuple(-b.slots, b.awkwardness, b.domain);
   });
   while (tasks > 0) {
     auto chosen = children.begin();
-    for (auto at = children.begin(); at != children.end() && at->first >= tasks; ++at) {
-      if (at->first < chosen->first) chosen = at;
+    for (auto at = children.begin(); at != children.end() && at->slots >= tasks; ++at) {
+      if (at->slots < chosen->slots) chosen = at;
     }
-    const std::int64_t here = std::min(tasks, chosen->first);
-    pack(shape, chosen->second, here, out);
+    const std::int64_t here = std::min(tasks, chosen->slots);
+    pack(shape, chosen->domain, here, out);
     tasks -= here;
     children.erase(chosen);
   }
+}
+
+// Of a node: how many islands and sockets the tasks would be spread over, then
+// how many flows of others it has. Of a wider domain: the flows on its way up.
+std::int64_t GangFilling::awkwardness(const GangShape& shape, DomainId domain,
+                                      std::int64_t tasks) const {
+  const std::int64_t others = traffic_.shared(domain).others;
+  if (!fabric_.tree().is_node(domain)) return others;
+  const NodeId node = fabric_.tree().nodes_beneath(domain)[0];
+  const auto& seats = fabric_.layout(node).devices;
+  std::uint64_t groups = 0;
+  for (std::uint64_t left = pick_devices(fabric_.layout(node), shape.free[node.value],
+                                         static_cast<std::int32_t>(tasks), shape.devices_per_task);
+       left != 0; left &= left - 1) {
+    const DeviceSeat& seat = seats[static_cast<std::size_t>(std::countr_zero(left))];
+    groups |= std::uint64_t{1} << (seat.island >= 0 ? seat.island : seat.socket);
+  }
+  return std::popcount(groups) * 1'000'000 + others;
 }
 
 void GangFilling::take(const GangShape& shape, NodeId node, std::uint64_t free, std::int32_t tasks,

@@ -1,6 +1,7 @@
 // Ways of filling domains with a gang, before anybody has asked how fast they
 // are: the narrowest domains that hold it, the tightest first, each filled
-// tightly and evenly.
+// tightly and evenly, of equal nodes those whose devices are linked and whose
+// links are quiet.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ struct GangShape {
 
 class GangFilling {
  public:
-  explicit GangFilling(const Fabric& fabric);
+  explicit GangFilling(const LinkTraffic& traffic);
 
   // Different fillings, in no other order than that of the search; at most
   // `domains_per_level` domains of each level are filled. Empty when the gang
@@ -44,6 +45,9 @@ class GangFilling {
   void pack(const GangShape& shape, DomainId domain, std::int64_t tasks,
             std::vector<TaskPlace>& out) const;
 
+  std::int64_t awkwardness(const GangShape& shape, DomainId node, std::int64_t tasks) const;
+
+  const LinkTraffic& traffic_;
   const Fabric& fabric_;
   std::vector<std::uint32_t> first_of_;  // by DomainId: first of its nodes in the tree's order
   std::vector<std::int64_t> sums_;       // of slots, over nodes in that order

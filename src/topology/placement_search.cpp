@@ -51,7 +51,7 @@ PlacementSearch::PlacementSearch(ExpectedTime& expected, PlacementSearchOptions 
       fabric_(expected.traffic().fabric()),
       options_(options),
       mapper_(expected),
-      filling_(fabric_),
+      filling_(expected.traffic()),
       random_(0, kStream) {}
 
 Result<std::optional<PlacementPlan>> PlacementSearch::find(std::span<const std::uint64_t> free,
@@ -86,42 +86,27 @@ Result<std::optional<PlacementPlan>> PlacementSearch::find(std::span<const std::
 
 // With the best of the few usual orders of ranks.
 PlacementSearch::Draft PlacementSearch::ordered(std::vector<TaskPlace> tasks) {
-  constexpr std::int32_t kOrders = 4;
+  constexpr std::int32_t kOrders = 9;
   const RankMap map = mapper_.map(*job_, tasks, kOrders);
   evaluations_ += map.evaluations;
-  const std::int64_t tight = tightness(tasks);
-  return {std::move(tasks), map.expected, tight};
+  return {std::move(tasks), map.expected};
 }
 
 PlacementSearch::Draft PlacementSearch::judged(std::vector<TaskPlace> tasks) {
   ++evaluations_;
   places_of(fabric_, tasks, places_);
   const StepTime time = expected_.step(*job_, places_);
-  const std::int64_t tight = tightness(tasks);
-  return {std::move(tasks), time, tight};
-}
-
-// Pairs of tasks in the same domain, summed over all domains.
-std::int64_t PlacementSearch::tightness(const std::vector<TaskPlace>& tasks) {
-  const DomainTree& tree = fabric_.tree();
-  at_.clear();
-  for (const TaskPlace& task : tasks) at_.push_back(tree.domain_of(task.node));
-  std::int64_t pairs = 0;
-  while (!at_.empty()) {
-    std::sort(at_.begin(), at_.end());
-    for (std::size_t first = 0, i = 0; i < at_.size(); ++i) {
-      if (at_[i] != at_[first]) first = i;
-      pairs += static_cast<std::int64_t>(i - first);
-    }
-    for (DomainId& domain : at_) domain = tree.parent(domain);
-    std::erase(at_, DomainId::none());
-  }
-  return pairs;
+  return {std::move(tasks), time};
 }
 
 void PlacementSearch::improve(Draft& draft) {
-  while (!exhausted() && (move_domains(draft) || move_blocks(draft) || move_tasks(draft) ||
-                          swap_ranks(draft) || change_devices(draft))) {
+  for (bool better = true; better && !exhausted();) {
+    better = move_domains(draft);
+    better = empty_nodes(draft) || better;
+    better = move_blocks(draft) || better;
+    better = move_tasks(draft) || better;
+    better = swap_ranks(draft) || better;
+    better = change_devices(draft) || better;
   }
 }
 
@@ -133,21 +118,28 @@ bool PlacementSearch::accept(Draft& draft, const std::vector<TaskPlace>& tasks) 
   return true;
 }
 
-// Away from a local optimum: a few tasks to nodes drawn at random, or two ranks
-// swapped, whatever it costs.
+// Away from a local optimum: a few tasks, or all of a node, to nodes drawn at
+// random, or two ranks swapped, whatever it costs.
 void PlacementSearch::kick(Draft& draft) {
-  const auto nodes = fabric_.node_count();
-  for (auto moves = 1 + random_.below(3); moves > 0; --moves) {
-    TaskPlace& task = draft.tasks[random_.below(draft.tasks.size())];
-    const NodeId node(static_cast<std::uint32_t>(random_.below(nodes)));
+  const auto any = [&] { return random_.below(draft.tasks.size()); };
+  const auto move = [&](TaskPlace& task) {
+    const NodeId node(static_cast<std::uint32_t>(random_.below(fabric_.node_count())));
     const std::uint64_t free = unused(draft.tasks, node);
-    if (node == task.node || !holds_one(free)) {
-      std::swap(task, draft.tasks[random_.below(draft.tasks.size())]);
-      continue;
-    }
+    if (node == task.node || !holds_one(free)) return false;
     std::vector<TaskPlace> moved;
     filling_.take(shape_, node, free, 1, moved);
     task = moved[0];
+    return true;
+  };
+  if (random_.chance(1, 2)) {
+    const NodeId emptied = draft.tasks[any()].node;
+    for (TaskPlace& task : draft.tasks) {
+      for (int tries = 0; task.node == emptied && tries < 8; ++tries) move(task);
+    }
+  } else {
+    for (auto moves = 1 + random_.below(3); moves > 0; --moves) {
+      if (!move(draft.tasks[any()])) std::swap(draft.tasks[any()], draft.tasks[any()]);
+    }
   }
   draft = judged(std::move(draft.tasks));
 }
@@ -165,10 +157,10 @@ bool PlacementSearch::holds_one(std::uint64_t free) const {
 }
 
 // Nodes with room for a task: those in use, and of the others one of each kind;
-// nodes with the same parent, layout, free devices and traffic are alike.
+// nodes with the same parent, layout and free devices and without traffic are alike.
 std::vector<NodeId> PlacementSearch::targets(const Draft& draft) const {
   const DomainTree& tree = fabric_.tree();
-  using Kind = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t>;
+  using Kind = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t>;
   std::vector<std::pair<Kind, NodeId>> kinds;
   std::vector<NodeId> out;
   for (std::uint32_t i = 0; i < fabric_.node_count(); ++i) {
@@ -180,9 +172,10 @@ std::vector<NodeId> PlacementSearch::targets(const Draft& draft) const {
       continue;
     }
     const DomainId leaf = tree.domain_of(node);
-    kinds.emplace_back(Kind(tree.parent(leaf).value, fabric_.layout_id(node), shape_.free[i],
-                            expected_.traffic().available(leaf)),
-                       node);
+    const bool quiet = expected_.traffic().shared(leaf).others == 0;
+    kinds.emplace_back(
+        Kind(tree.parent(leaf).value, fabric_.layout_id(node), shape_.free[i], quiet ? 0 : i + 1),
+        node);
   }
   std::sort(kinds.begin(), kinds.end());
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -216,18 +209,49 @@ bool PlacementSearch::move_domains(Draft& draft) {
       Draft other = ordered(std::move(tasks));
       if (!other.better_than(draft)) continue;
       draft = std::move(other);
-      return true;
+      return true;  // `used` is out of date
     }
   }
   return false;
 }
 
+// All tasks of a node to others, filled anew in one domain.
+bool PlacementSearch::empty_nodes(Draft& draft) {
+  const DomainTree& tree = fabric_.tree();
+  bool better = false;
+  for (std::size_t i = 0; i < draft.tasks.size(); ++i) {
+    const NodeId from = draft.tasks[i].node;
+    const auto is_here = [&](const TaskPlace& task) { return task.node == from; };
+    const auto first = std::find_if(draft.tasks.begin(), draft.tasks.end(), is_here);
+    if (first != draft.tasks.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    const auto here = static_cast<std::int32_t>(std::count_if(first, draft.tasks.end(), is_here));
+    rest_.assign(shape_.free.begin(), shape_.free.end());
+    for (const TaskPlace& task : draft.tasks) rest_[task.node.value] &= ~task.devices;
+    rest_[from.value] = 0;
+    const GangShape rest{here, shape_.devices_per_task, rest_};
+    for (std::uint32_t d = 0; d < tree.size() && !exhausted(); ++d) {
+      std::vector<TaskPlace> moved;
+      if (tree.is_node(DomainId(d)) || !filling_.fill(rest, DomainId(d), here, moved)) continue;
+      std::vector<TaskPlace> tasks = draft.tasks;
+      std::size_t next = 0;
+      for (TaskPlace& task : tasks) {
+        if (task.node == from) task = moved[next++];
+      }
+      if (!accept(draft, tasks)) continue;
+      better = true;
+      break;
+    }
+  }
+  return better;
+}
+
 // Ranks that follow one another, as many as a tensor group has tasks or more,
 // together to another node.
 bool PlacementSearch::move_blocks(Draft& draft) {
-  const std::vector<NodeId> nodes = targets(draft);
   const auto size = static_cast<std::int32_t>(draft.tasks.size());
+  std::vector<NodeId> nodes = targets(draft);
   std::vector<TaskPlace> tasks = draft.tasks;
+  bool better = false;
   for (std::int32_t block = std::max(2, job_->tensor / shape_.devices_per_task); block < size;
        block *= 2) {
     for (std::int32_t first = 0; first + block <= size; first += block) {
@@ -237,66 +261,87 @@ bool PlacementSearch::move_blocks(Draft& draft) {
         std::vector<TaskPlace> moved;
         filling_.take(shape_, to, free, block, moved);
         std::swap_ranges(moved.begin(), moved.end(), tasks.begin() + first);
-        if (accept(draft, tasks)) return true;
+        if (accept(draft, tasks)) {
+          better = true;
+          nodes = targets(draft);
+          break;
+        }
         std::swap_ranges(moved.begin(), moved.end(), tasks.begin() + first);
       }
     }
   }
-  return false;
+  return better;
 }
 
 bool PlacementSearch::move_tasks(Draft& draft) {
-  const std::vector<NodeId> nodes = targets(draft);
+  std::vector<NodeId> nodes = targets(draft);
   std::vector<TaskPlace> tasks = draft.tasks;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
+  bool better = false;
+  for (TaskPlace& task : tasks) {
     for (const NodeId to : nodes) {
-      if (to == tasks[i].node) continue;
+      if (to == task.node) continue;
       std::vector<TaskPlace> moved;
       filling_.take(shape_, to, unused(tasks, to), 1, moved);
-      std::swap(tasks[i], moved[0]);
-      if (accept(draft, tasks)) return true;
-      std::swap(tasks[i], moved[0]);
+      std::swap(task, moved[0]);
+      if (accept(draft, tasks)) {
+        better = true;
+        nodes = targets(draft);
+        break;
+      }
+      std::swap(task, moved[0]);
     }
   }
-  return false;
+  return better;
 }
 
 bool PlacementSearch::swap_ranks(Draft& draft) {
   std::vector<TaskPlace> tasks = draft.tasks;
+  bool better = false;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (std::size_t j = i + 1; j < tasks.size(); ++j) {
       std::swap(tasks[i], tasks[j]);
-      if (accept(draft, tasks)) return true;
-      std::swap(tasks[i], tasks[j]);
+      if (accept(draft, tasks)) {
+        better = true;
+      } else {
+        std::swap(tasks[i], tasks[j]);
+      }
     }
   }
-  return false;
+  return better;
 }
 
 // One device of a task for another of its node with another seat, a free one
 // or one of another task.
 bool PlacementSearch::change_devices(Draft& draft) {
-  std::vector<TaskPlace> tasks = draft.tasks;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const TaskPlace task = tasks[i];
-    const auto& seats = fabric_.layout(task.node).devices;
-    for (std::uint64_t out = task.devices; out != 0; out &= out - 1) {
-      const auto leaving = static_cast<std::size_t>(std::countr_zero(out));
-      for (std::uint64_t in = shape_.free[task.node.value] & ~task.devices; in != 0; in &= in - 1) {
-        const auto coming = static_cast<std::size_t>(std::countr_zero(in));
-        if (seats[leaving] == seats[coming]) continue;
-        const std::uint64_t both = std::uint64_t{1} << leaving | std::uint64_t{1} << coming;
-        for (TaskPlace& other : tasks) {
-          if (other.node == task.node && std::popcount(other.devices & both) == 1) {
-            other.devices ^= both;
-          }
-        }
-        if (accept(draft, tasks)) return true;
-        tasks = draft.tasks;
+  bool better = false;
+  for (std::size_t i = 0; i < draft.tasks.size(); ++i) {
+    const NodeId node = draft.tasks[i].node;
+    const auto devices = static_cast<std::size_t>(std::bit_width(shape_.free[node.value]));
+    for (std::size_t leaving = 0; leaving < devices; ++leaving) {
+      for (std::size_t coming = 0; coming < devices; ++coming) {
+        better = change_device(draft, i, leaving, coming) || better;
       }
     }
   }
-  return false;
+  return better;
+}
+
+bool PlacementSearch::change_device(Draft& draft, std::size_t i, std::size_t leaving,
+                                    std::size_t coming) {
+  const TaskPlace task = draft.tasks[i];
+  const std::uint64_t out = std::uint64_t{1} << leaving;
+  const std::uint64_t in = std::uint64_t{1} << coming;
+  const auto& seats = fabric_.layout(task.node).devices;
+  const bool can = (task.devices & out) != 0 && (task.devices & in) == 0 &&
+                   (shape_.free[task.node.value] & in) != 0 && !(seats[leaving] == seats[coming]);
+  if (!can) return false;
+  std::vector<TaskPlace> tasks = draft.tasks;
+  for (TaskPlace& other : tasks) {
+    if (other.node == task.node && std::popcount(other.devices & (in | out)) == 1) {
+      other.devices ^= in | out;
+    }
+  }
+  return accept(draft, tasks);
 }
 
 }  // namespace gridfold

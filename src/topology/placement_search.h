@@ -7,7 +7,7 @@
 //
 // Deterministic: effort is counted in evaluations of the model, never in time,
 // kicks come from a stream of fixed seed, and of two placements that are
-// equally fast and equally tight the one found first stays.
+// equally fast and work the links as much the one found first stays.
 #pragma once
 
 #include <cstdint>
@@ -55,26 +55,28 @@ class PlacementSearch {
   struct Draft {
     std::vector<TaskPlace> tasks;  // in order of their ranks
     StepTime expected;
-    // How near to one another: of the equally fast the tighter is better, which
-    // leads over the plateaus that a bottleneck makes.
-    std::int64_t tightness = 0;
+    // Of the equally fast the one with less work, which leads over the plateaus
+    // that a bottleneck makes.
     bool better_than(const Draft& other) const {
       return expected.step != other.expected.step ? expected.step < other.expected.step
-                                                  : tightness > other.tightness;
+                                                  : expected.work < other.expected.work;
     }
   };
 
   Draft judged(std::vector<TaskPlace> tasks);
-  std::int64_t tightness(const std::vector<TaskPlace>& tasks);
   Draft ordered(std::vector<TaskPlace> tasks);
   void improve(Draft& draft);
   void kick(Draft& draft);
   bool accept(Draft& draft, const std::vector<TaskPlace>& tasks);
+  // Each goes through all its moves once, takes those that help at once, and
+  // tells whether one did.
   bool move_domains(Draft& draft);
   bool move_blocks(Draft& draft);
+  bool empty_nodes(Draft& draft);
   bool move_tasks(Draft& draft);
   bool swap_ranks(Draft& draft);
   bool change_devices(Draft& draft);
+  bool change_device(Draft& draft, std::size_t task, std::size_t leaving, std::size_t coming);
   std::vector<NodeId> targets(const Draft& draft) const;
   std::uint64_t unused(const std::vector<TaskPlace>& tasks, NodeId node) const;
   bool holds_one(std::uint64_t free) const;
@@ -92,7 +94,7 @@ class PlacementSearch {
   RandomStream random_;
   // Scratch room.
   std::vector<Place> places_;
-  std::vector<DomainId> at_;
+  std::vector<std::uint64_t> rest_;
 };
 
 }  // namespace gridfold

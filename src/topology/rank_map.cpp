@@ -36,18 +36,24 @@ RankMap RankMapper::map(const JobTraffic& job, std::vector<TaskPlace>& tasks,
     map.expected = time;
     tasks = trial_;
   };
+  constexpr Axis kT = Axis::kTensor;
+  constexpr Axis kP = Axis::kPipeline;
+  constexpr Axis kD = Axis::kData;
+  constexpr Axis kOrders[][3] = {{kT, kP, kD}, {kT, kD, kP}, {kD, kT, kP},
+                                 {kD, kP, kT}, {kP, kT, kD}, {kP, kD, kT}};
   const std::vector<TaskPlace> near_first = tasks;
-  trial_ = near_first;
-  whole_groups_first(job, trial_);
-  consider();
-  trial_ = near_first;
-  pipeline_last(job, trial_);
-  consider();
-  if (!(tasks == near_first)) {
+  for (const auto& order : kOrders) {
     trial_ = near_first;
-    whole_groups_first(job, trial_);
-    pipeline_last(job, trial_);
+    by_axes(job, order, trial_);
     consider();
+  }
+  if (fills_units_unevenly(job, near_first)) {
+    for (const auto& order : {kOrders[0], kOrders[1]}) {
+      trial_ = near_first;
+      whole_groups_first(job, trial_);
+      by_axes(job, std::span(order, 3), trial_);
+      consider();
+    }
   }
   improve(job, tasks, map, max_evaluations);
   return map;
@@ -72,11 +78,29 @@ void RankMapper::sort_by_place(std::vector<TaskPlace>& tasks) const {
             [&](const TaskPlace& a, const TaskPlace& b) { return key(a) < key(b); });
 }
 
-// Where tensor groups are larger than a task: those that fit into one unit
-// first, and the tasks that are left over in each unit after all of them.
+// Whether a tensor group takes several tasks and some unit has no whole number
+// of groups.
+bool RankMapper::fills_units_unevenly(const JobTraffic& job,
+                                      std::span<const TaskPlace> tasks) const {
+  const std::int64_t devices = job.ranks() / static_cast<std::int64_t>(tasks.size());
+  if (job.tensor <= devices || job.tensor % devices != 0) return false;
+  const Fabric& fabric = expected_.traffic().fabric();
+  std::int64_t inner = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    inner += devices;
+    const bool last =
+        i + 1 == tasks.size() || fabric.unit(tasks[i].node) != fabric.unit(tasks[i + 1].node);
+    if (!last) continue;
+    if (inner % job.tensor != 0) return true;
+    inner = 0;
+  }
+  return false;
+}
+
+// Tensor groups that fit into one unit first, and the tasks that are left over
+// in each unit after all of them.
 void RankMapper::whole_groups_first(const JobTraffic& job, std::vector<TaskPlace>& tasks) {
   const std::int64_t devices = job.ranks() / static_cast<std::int64_t>(tasks.size());
-  if (job.tensor <= devices || job.tensor % devices != 0) return;
   const auto group = static_cast<std::size_t>(job.tensor / devices);
   const Fabric& fabric = expected_.traffic().fabric();
   other_.clear();
@@ -98,20 +122,18 @@ void RankMapper::whole_groups_first(const JobTraffic& job, std::vector<TaskPlace
   std::copy(other_.begin(), other_.end(), tasks.begin() + static_cast<std::ptrdiff_t>(kept));
 }
 
-// Hands out the places, near ones following one another, along the other of
-// the two outer axes than the ranks are numbered by.
-void RankMapper::pipeline_last(const JobTraffic& job, std::vector<TaskPlace>& tasks) {
+// Hands out the places, near ones following one another, to the ranks counted
+// along the axes in this order, the first the fastest.
+void RankMapper::by_axes(const JobTraffic& job, std::span<const Axis> nearest_first,
+                         std::vector<TaskPlace>& tasks) {
   const std::int64_t devices = job.ranks() / static_cast<std::int64_t>(tasks.size());
-  const AxisGroups pipeline = groups_of(job, Axis::kPipeline);
-  const AxisGroups data = groups_of(job, Axis::kData);
-  const bool data_first = job.order == RankOrder::kTensorDataPipeline;
   blocks_.resize(tasks.size());
   std::iota(blocks_.begin(), blocks_.end(), 0u);
   const auto key = [&](std::uint32_t block) {
-    const std::int64_t rank = static_cast<std::int64_t>(block) * devices;
-    const std::int64_t slow = (data_first ? data : pipeline).position_of(rank);
-    const std::int64_t fast = (data_first ? pipeline : data).position_of(rank);
-    return std::tuple(slow, fast, block);
+    const auto at = [&](std::size_t axis) {
+      return groups_of(job, nearest_first[axis]).position_of(block * devices);
+    };
+    return std::tuple(at(2), at(1), at(0), block);
   };
   std::sort(blocks_.begin(), blocks_.end(),
             [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });

@@ -1,6 +1,6 @@
 // Which task of a gang gets which ranks, so that ranks that exchange much are
 // near one another: tensor groups in the narrowest unit, then pipeline, then
-// data, or the other way round where the job says that this is faster.
+// data, or the axes in another order where that is faster.
 //
 // A task's ranks follow one another, as torchrun numbers them: task i of the
 // answer has the ranks [i·d, (i+1)·d), its devices in the order in which they
@@ -43,8 +43,10 @@ class RankMapper {
  private:
   StepTime judge(const JobTraffic& job, std::span<const TaskPlace> tasks);
   void sort_by_place(std::vector<TaskPlace>& tasks) const;
+  bool fills_units_unevenly(const JobTraffic& job, std::span<const TaskPlace> tasks) const;
   void whole_groups_first(const JobTraffic& job, std::vector<TaskPlace>& tasks);
-  void pipeline_last(const JobTraffic& job, std::vector<TaskPlace>& tasks);
+  void by_axes(const JobTraffic& job, std::span<const Axis> nearest_first,
+               std::vector<TaskPlace>& tasks);
   void improve(const JobTraffic& job, std::vector<TaskPlace>& tasks, RankMap& map,
                std::int32_t max_evaluations);
 

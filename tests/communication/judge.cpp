@@ -258,65 +258,84 @@ void Judge::find_units(Group& group) const {
 }
 
 void Judge::send(const Group& group, std::size_t from, std::size_t to, double bytes) {
-  flows_.push_back({path(group.ranks[from], group.ranks[to], group.by_hosts), bytes, 0, false});
+  flows_.push_back({path(group.ranks[from], group.ranks[to], group.by_hosts), bytes});
 }
 
-// Seconds until the last of flows_ has passed, at the rates of the beginning;
-// empties flows_.
-double Judge::slowest() {
-  std::vector<int> used;
-  std::vector<PathFlow*> all;
-  for (auto* list : {&flows_, &foreign_}) {
-    for (PathFlow& flow : *list) {
-      flow.settled = false;
-      all.push_back(&flow);
-      for (const int at : flow.links) {
-        SharedLink& shared = links_[static_cast<std::size_t>(at)];
-        if (shared.flows++ == 0) {
-          used.push_back(at);
-          shared.left = shared.capacity;
-        }
-      }
+// Max-min fair rates of all_, by filling up the tightest link first.
+void Judge::share() {
+  used_.clear();
+  for (PathFlow* flow : all_) {
+    flow->settled = false;
+    for (const int at : flow->links) {
+      SharedLink& shared = links_[static_cast<std::size_t>(at)];
+      if (shared.flows++ > 0) continue;
+      used_.push_back(at);
+      shared.left = shared.capacity;
     }
   }
-  double longest = 0;
   const auto settle = [&](PathFlow& flow, double rate) {
     flow.settled = true;
-    if (flow.bytes > 0) longest = std::max(longest, flow.bytes / rate);
+    flow.rate = rate;
     for (const int at : flow.links) {
       links_[static_cast<std::size_t>(at)].left -= rate;
       --links_[static_cast<std::size_t>(at)].flows;
     }
   };
-  for (std::size_t open = all.size(); open > 0;) {
-    double share = std::numeric_limits<double>::infinity();
+  for (std::size_t open = all_.size(); open > 0;) {
+    double rate = std::numeric_limits<double>::infinity();
     int tightest = -1;
-    for (const int at : used) {
+    for (const int at : used_) {
       const SharedLink& shared = links_[static_cast<std::size_t>(at)];
-      if (shared.flows > 0 && shared.left / shared.flows < share) {
-        share = shared.left / shared.flows;
+      if (shared.flows > 0 && shared.left / shared.flows < rate) {
+        rate = shared.left / shared.flows;
         tightest = at;
       }
     }
-    share = std::max(share, 1.0);
+    rate = std::max(rate, 1.0);
     bool modest = false;
-    for (PathFlow* flow : all) {
-      if (flow->settled || flow->most == 0 || flow->most > share) continue;
+    for (PathFlow* flow : all_) {
+      if (flow->settled || flow->most == 0 || flow->most > rate) continue;
       settle(*flow, flow->most);
       --open;
       modest = true;
     }
     if (modest) continue;
-    for (PathFlow* flow : all) {
+    for (PathFlow* flow : all_) {
       if (flow->settled) continue;
-      if (std::find(flow->links.begin(), flow->links.end(), tightest) == flow->links.end())
-        continue;
-      settle(*flow, share);
+      const auto end = flow->links.end();
+      if (std::find(flow->links.begin(), end, tightest) == end) continue;
+      settle(*flow, rate);
       --open;
     }
   }
+}
+
+// Seconds until the last of flows_ has passed; empties flows_.
+double Judge::slowest() {
+  double seconds = 0;
+  std::size_t open = flows_.size();
+  while (open > 0) {
+    all_.clear();
+    for (PathFlow& flow : flows_) {
+      if (flow.bytes > 0) all_.push_back(&flow);
+    }
+    for (PathFlow& flow : foreign_) all_.push_back(&flow);
+    share();
+    double next = std::numeric_limits<double>::infinity();
+    for (const PathFlow& flow : flows_) {
+      if (flow.bytes > 0) next = std::min(next, flow.bytes / flow.rate);
+    }
+    seconds += next;
+    open = 0;
+    for (PathFlow& flow : flows_) {
+      if (flow.bytes == 0) continue;
+      const double left = flow.bytes - flow.rate * next;
+      flow.bytes = left > flow.bytes * 1e-6 ? left : 0;
+      open += flow.bytes > 0 ? 1 : 0;
+    }
+  }
   flows_.clear();
-  return longest;
+  return seconds;
 }
 
 double Judge::step_seconds(std::span<const Place> places) {

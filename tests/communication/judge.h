@@ -1,7 +1,7 @@
 // Judges a placement by a simulation of its flows: a second opinion that
 // shares no code with the model in src/topology. Each flow takes its path of
-// links, all flows and those of other jobs share each link max-min fairly, and
-// an exchange ends when its slowest flow has. Every link is as fast and every
+// links, all flows and those of other jobs share each link max-min fairly
+// until one has passed, then anew, and an exchange ends with its last flow. Every link is as fast and every
 // hop as slow as it truly is, which the placer does not know: within ±10 % of
 // what the world says.
 //
@@ -42,6 +42,7 @@ class Judge {
     std::vector<int> links;
     double bytes = 0;
     double most = 0;  // bytes a second, of another job; 0: as fast as it can
+    double rate = 0;
     bool settled = false;
   };
   struct NodeLinks {
@@ -85,6 +86,7 @@ class Judge {
   std::vector<Group> groups(std::span<const Place> places, Axis axis, bool by_rank) const;
   void find_units(Group& group) const;
   void send(const Group& group, std::size_t from, std::size_t to, double bytes);
+  void share();
   double slowest();
 
   double seconds(const Exchange& exchange, std::span<const Place> places);
@@ -108,6 +110,8 @@ class Judge {
   std::vector<DomainId> units_;                               // by NodeId
   std::vector<PathFlow> foreign_;
   std::vector<PathFlow> flows_;
+  std::vector<PathFlow*> all_;  // flows under way
+  std::vector<int> used_;       // links
   std::int64_t judged_ = 0;
 };
 

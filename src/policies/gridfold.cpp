@@ -105,6 +105,16 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
+std::uint64_t Gridfold::node_key(NodeId node) const {
+  std::uint64_t rarest = 0;
+  for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
+    // What is kept changes with a touch, and so with the version.
+    if (reservations_[k].keeps(node)) return cluster_->room(node).version << 1 | 1;
+    rarest = rarest << 1 | std::uint64_t{guards_[k].is_rarest(*cluster_, node)};
+  }
+  return rarest << 1;
+}
+
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,
                                               NodeState& considered) const {
   if (node.node.is_none()) return considered = derive(node, board);

@@ -45,6 +45,8 @@ class Gridfold final : public PlacementPolicy {
   explicit Gridfold(const GridfoldOptions& options);
   std::string_view name() const override { return "gridfold"; }
   void prepare(Cluster& cluster) override { cluster_ = &cluster; }
+  // Nodes of which room is kept stand alone; the guard tells the rarest apart.
+  std::uint64_t node_key(NodeId node) const override;
   Choice choose(const NodeRoom& node, const Request& request) const override;
   // Plans anew at 32, 64, … 2,048 arrivals and then every 2,048, on more nodes
   // than that every so many; reserves and looks for scarce models more often.

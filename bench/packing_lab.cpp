@@ -131,7 +131,7 @@ class World {
     if (policy_->observe(request)) scores_->forget_scores();
     const auto best = scores_->best(request, random_);
     if (!best) {
-      check_refusal(request);
+      if (number_option("check", 0) > 0) check_refusal(request);
       return std::nullopt;
     }
     const Place place{best->node, {JobId(++tasks_), 0}, kind};

@@ -91,10 +91,10 @@ std::uint64_t pick_linked(const NodeLayout& layout, std::uint64_t free, std::int
   return taken;
 }
 
-// Cuts devices picked for several tasks into tasks of `each`: near ones
-// together, as the devices follow one another in the node.
+// Cuts devices picked for several tasks into tasks of `each`, as the devices
+// follow one another in the node: near ones into one task, or into one each.
 std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uint64_t devices,
-                                          std::int32_t each) {
+                                          std::int32_t each, DevicePick pick) {
   std::vector<std::size_t> order;
   for (std::uint64_t left = devices; left != 0; left &= left - 1) {
     order.push_back(static_cast<std::size_t>(std::countr_zero(left)));
@@ -104,7 +104,9 @@ std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uin
   });
   std::vector<std::uint64_t> tasks(order.size() / static_cast<std::size_t>(each));
   for (std::size_t i = 0; i < order.size(); ++i) {
-    tasks[i / static_cast<std::size_t>(each)] |= std::uint64_t{1} << order[i];
+    const std::size_t task =
+        pick == DevicePick::kLinked ? i / static_cast<std::size_t>(each) : i % tasks.size();
+    tasks[task] |= std::uint64_t{1} << order[i];
   }
   return tasks;
 }
@@ -113,8 +115,8 @@ std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uin
 
 std::vector<std::uint64_t> pick_devices(const Fabric::Layout& layout, std::uint64_t free,
                                         std::int32_t tasks, std::int32_t each, DevicePick pick) {
-  if (pick == DevicePick::kLinked) {
-    return cut_into_tasks(layout, pick_linked(layout, free, tasks, each), each);
+  if (pick != DevicePick::kAcrossCards) {
+    return cut_into_tasks(layout, pick_linked(layout, free, tasks, each), each, pick);
   }
   std::vector<std::uint64_t> out(static_cast<std::size_t>(tasks));
   for (std::uint64_t& task : out) {

@@ -13,6 +13,7 @@ namespace gridfold {
 enum class DevicePick : std::uint8_t {
   kLinked,       // each task's devices on one island or socket
   kAcrossCards,  // each task's devices next to different network cards
+  kInterleaved,  // the tasks' first devices together, their second, …
 };
 
 // `tasks` tasks of `each` devices out of `free`, which has as many: the devices

@@ -29,7 +29,8 @@ std::vector<std::vector<TaskPlace>> GangFilling::all(GangShape shape,
     if (at_once > 0 && shape.tasks % at_once != 0) continue;
     count_slots(shape, at_once);
     for (const DomainId domain : candidates(shape.tasks, domains_per_level)) {
-      for (const DevicePick pick : {DevicePick::kLinked, DevicePick::kAcrossCards}) {
+      for (const DevicePick pick :
+           {DevicePick::kLinked, DevicePick::kAcrossCards, DevicePick::kInterleaved}) {
         shape.pick = pick;
         std::vector<TaskPlace> filling;
         pack(shape, domain, shape.tasks, filling);

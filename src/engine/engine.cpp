@@ -16,13 +16,13 @@ Engine::Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy)
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
-Decisions Engine::step(Instant now, std::span<const Event> events) {
+const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
   s.turn = State::Turn{};
   s.turn.number = ++s.turn_number;
   s.turn.random = s.random.state();
-  s.out = Decisions{};
+  s.out.clear();
   s.out.turn = s.turn.number;
 
   for (const Event& event : events) s.apply(event);
@@ -36,9 +36,13 @@ Decisions Engine::step(Instant now, std::span<const Event> events) {
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
 
-  for (const auto& [id, before] : s.turn.jobs) s.out.changed_jobs.push_back(id);
+  for (const auto& [id, before] : s.turn.jobs) {
+    s.out.changed_jobs.push_back(id);
+    if (!before) s.out.new_jobs.push_back(id);
+  }
   for (const auto& [id, before] : s.turn.nodes) s.out.changed_nodes.push_back(id);
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());
+  std::sort(s.out.new_jobs.begin(), s.out.new_jobs.end());
   std::sort(s.out.changed_nodes.begin(), s.out.changed_nodes.end());
   if (!s.turn.empty()) s.journal.push_back(std::move(s.turn));
   if (s.options.verify == Verify::kEveryStep) {
@@ -47,7 +51,7 @@ Decisions Engine::step(Instant now, std::span<const Event> events) {
       std::abort();
     }
   }
-  return std::move(s.out);
+  return s.out;
 }
 
 Instant Engine::next_wake() const {

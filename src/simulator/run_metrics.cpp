@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace gridfold {
+namespace {
+
+constexpr std::size_t kHashedAtOnce = 16384;  // bytes: hashing long runs is cheaper
+
+}  // namespace
 
 DurationSummary summarise(std::vector<Duration> values) {
   DurationSummary summary;
@@ -22,6 +27,19 @@ DurationSummary summarise(std::vector<Duration> values) {
   return summary;
 }
 
+RunMetrics::RunMetrics(const Workload& workload) : workload_(workload) {
+  for (const JobSpec& shape : workload.shapes) {
+    std::vector<Held>& roles = held_.emplace_back();
+    for (const Role& role : shape.roles) {
+      Held held{0, role.each.cpu.value, static_cast<std::uint32_t>(role.count)};
+      for (const auto& device : role.each.devices) {
+        if (device.device_class == "gpu") held.gpu_thousandths += device.count * device.share.value;
+      }
+      roles.push_back(held);
+    }
+  }
+}
+
 void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
   jobs_.push_back({job, counted, JobState::kPending, at});
 }
@@ -31,7 +49,6 @@ void RunMetrics::committed(Instant now, const Decisions& decisions) {
     first_id_ = decisions.changed_jobs.front().value;
     numbered_ = true;
   }
-  canonical_.clear();
   for (const auto& decision : decisions.list) {
     append_canonical(decision, canonical_);
     if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
@@ -41,26 +58,40 @@ void RunMetrics::committed(Instant now, const Decisions& decisions) {
       job_changed(now, *change);
     }
   }
-  if (!canonical_.empty()) decisions_.update(canonical_);
+  if (canonical_.size() >= kHashedAtOnce) hash_decisions();
+}
+
+void RunMetrics::hash_decisions() {
+  decisions_.update(canonical_);
+  canonical_.clear();
+}
+
+std::string RunMetrics::decisions_sha256() {
+  hash_decisions();
+  return decisions_.hex();
 }
 
 void RunMetrics::cleaned(Instant now, TaskId task) { hold(now, task, -1); }
 
 void RunMetrics::hold(Instant now, TaskId task, std::int64_t sign) {
-  const JobSpec& shape = workload_.shapes[workload_.jobs[times(task.job).job].shape];
-  const TaskRequest& request = shape.role_of(task.index).each;
-  for (const auto& device : request.devices) {
-    if (device.device_class == "gpu") {
-      usage_.gpu_thousandths += sign * device.count * device.share.value;
-    }
-  }
-  usage_.millicores += sign * request.cpu.value;
+  const Held& held = held_by(task);
+  usage_.gpu_thousandths += sign * held.gpu_thousandths;
+  usage_.millicores += sign * held.millicores;
   usage_.at = now;
   if (!history_.empty() && history_.back().at == now) {
     history_.back() = usage_;
   } else {
     history_.push_back(usage_);
   }
+}
+
+const RunMetrics::Held& RunMetrics::held_by(TaskId task) const {
+  const TraceJob& job = workload_.jobs[jobs_[task.job.value - first_id_].job];
+  const std::vector<Held>& roles = held_[job.shape];
+  std::size_t role = 0;
+  for (std::uint32_t index = task.index; index >= roles[role].tasks; ++role)
+    index -= roles[role].tasks;
+  return roles[role];
 }
 
 void RunMetrics::job_changed(Instant now, const JobChanged& change) {

@@ -65,6 +65,7 @@ class Run {
     cluster_.advance();
     loop_.turn();
     ++turns_;
+    if (options_.leave_when_full) cancel_waiting(first);
     for (std::size_t i = first; i < arrived_; ++i) record_arrival(input_.arrivals[i]);
     if (options_.on_progress && turns_ % kTurnsPerProgress == 0) {
       options_.on_progress(static_cast<double>(arrived_) /
@@ -94,6 +95,18 @@ class Run {
       if (!metrics_.is_numbered(index, id)) refused_ = internal("jobs are not numbered in order");
       cluster_.set_truth(id, {accepted.duration});
     });
+  }
+
+  // Of the arrivals from this one on.
+  void cancel_waiting(std::size_t first) {
+    bool any = false;
+    for (std::size_t i = first; i < arrived_; ++i) {
+      const JobRecord* job = loop_.engine().job(metrics_.id_of(i));
+      if (job == nullptr || job->state != JobState::kPending) continue;
+      any = true;
+      loop_.request(JobCancelRequested{job->id, "full"}, [](Result<void>) {});
+    }
+    if (any) loop_.turn();
   }
 
   void reported(Event event) {
@@ -177,6 +190,10 @@ class Run {
     const Instant first = Instant{} + input_.arrivals.front().at;
     if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
     result.gpu_allocated = gpu_share(gpus_held());
+    if (const auto demand = metrics_.gpu_demand(); demand.offered > 0) {
+      result.gpu_demand_blocked =
+          static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
+    }
     add_utilisation(result);
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();

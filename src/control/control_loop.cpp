@@ -37,6 +37,10 @@ struct Inbox {
     events.insert(events.begin(), std::move(event));
     sources.insert(sources.begin(), Source::kFact);
   }
+  void truncate(std::size_t size) {
+    events.erase(events.begin() + static_cast<std::ptrdiff_t>(size), events.end());
+    sources.resize(size);
+  }
   void clear() {
     events.clear();
     sources.clear();
@@ -115,6 +119,7 @@ struct ControlLoop::State {
 
   Result<void> load();
   Error why_read_only() const;
+  Error no_open_queue(const std::string& name) const;
   Result<std::vector<DependencyRecord>> resolve(const SubmitRequest& request, std::size_t index,
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
@@ -295,7 +300,7 @@ Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
     const SubmitRequest& request, std::size_t index, std::span<const SubmittedJob> batch,
     std::optional<Reason>& never) const {
   std::vector<DependencyRecord> edges;
-  for (const Dependency& edge : request.jobs[index].after) {
+  for (const Dependency& edge : request.jobs[index]->after) {
     std::optional<JobId> parent;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (i != index && batch[i].name == edge.job) parent = batch[i].id;
@@ -321,6 +326,19 @@ Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
   return edges;
 }
 
+Error ControlLoop::State::no_open_queue(const std::string& name) const {
+  const bool exists = engine.queue(name) != nullptr;
+  Error error = invalid(exists ? "queue \"" + name + "\" takes no jobs"
+                               : "there is no queue \"" + name + "\"");
+  error.field = "queue";
+  std::string names;
+  for (const QueueSpec& queue : engine.queues()) {
+    if (queue.open) names += (names.empty() ? "" : ", ") + queue.name;
+  }
+  error.hint = "open queues: " + names;
+  return error;
+}
+
 void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   State& s = *state_;
   if (s.read_only) return done(s.why_read_only());
@@ -333,41 +351,36 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
     return;
   }
   std::vector<SubmittedJob> batch;
-  for (const JobSpec& job : request.jobs) {
+  batch.reserve(request.jobs.size());
+  for (const SubmittedSpec& job : request.jobs) {
     const JobId id(s.meta.next_job + batch.size());
     batch.push_back(
-        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job.name});
+        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job->name});
   }
-  std::vector<Event> events;
-  const std::vector<QueueSpec> queues = s.engine.queues();
+  const std::size_t before_batch = s.inbox.events.size();
+  const auto refuse = [&](Error error) {
+    s.inbox.truncate(before_batch);
+    done(std::move(error));
+  };
   for (std::size_t i = 0; i < request.jobs.size(); ++i) {
-    JobSpec& job = request.jobs[i];
-    const auto queue = std::find_if(queues.begin(), queues.end(),
-                                    [&](const QueueSpec& q) { return q.name == job.queue; });
-    if (queue == queues.end() || !queue->open) {
-      Error error = queue == queues.end() ? not_found("there is no queue \"" + job.queue + "\"")
-                                          : conflict("queue \"" + job.queue + "\" takes no jobs");
-      error.kind = ErrorKind::kInvalid;
-      error.field = "queue";
-      std::string names;
-      for (const QueueSpec& q : queues) {
-        if (q.open) names += (names.empty() ? "" : ", ") + q.name;
-      }
-      error.hint = "open queues: " + names;
-      return done(error);
+    SubmittedSpec& job = request.jobs[i];
+    const QueueSpec* queue = s.engine.queue(job->queue);
+    if (queue == nullptr || !queue->open) return refuse(s.no_open_queue(job->queue));
+    if (job->tenant != request.tenant) {
+      JobSpec own = *job;
+      own.tenant = request.tenant;
+      job = SubmittedSpec(std::move(own));
     }
-    job.tenant = request.tenant;
     std::optional<Reason> never;
     auto edges = s.resolve(request, i, batch, never);
-    if (!edges) return done(edges.error());
-    events.emplace_back(JobSubmitted{batch[i].id, batch[i].uid,
-                                     std::make_shared<const JobSpec>(std::move(job)),
-                                     std::move(*edges), request.held, std::move(never)});
+    if (!edges) return refuse(edges.error());
+    s.inbox.push(JobSubmitted{batch[i].id, batch[i].uid, job.shared(), std::move(*edges),
+                              request.held, std::move(never)},
+                 Source::kUser);
   }
   // Nothing can refuse the batch any more.
   s.meta.next_job += batch.size();
   s.meta_changed = true;
-  for (Event& event : events) s.inbox.push(std::move(event), Source::kUser);
   SubmitAnswer answer{std::move(batch)};
   s.keys.add(request, now, answer);
   if (GRIDFOLD_PLANTED_BUG(ack_before_commit)) {
@@ -394,8 +407,8 @@ Instant ControlLoop::turn() {
   const Decisions& decisions = s.engine.step(now, s.taken.events);
   if (s.has_to_store(decisions)) {
     const std::vector<std::string> expired = s.keys.expire(now);
-    const auto revision =
-        s.store.commit_lazily([&] { return s.transaction_for(decisions, expired); });
+    const auto write = [&] { return s.transaction_for(decisions, expired); };
+    const auto revision = s.store.commit_lazily(std::cref(write));
     if (!revision) {
       s.rejected(decisions, revision.error());
       s.taken.clear();

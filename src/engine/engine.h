@@ -84,6 +84,7 @@ class Engine {
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take
   std::vector<QueueSpec> queues() const;
+  const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
 
   // Every reason why a pending job does not run, the deciding one first, with

@@ -26,7 +26,7 @@ struct NodePlan {
 }  // namespace
 
 bool Engine::State::preempt_for(EngineJob& job) {
-  if (is_filler(job) || filler_holdings == 0) return false;
+  if (is_filler(job)) return false;
 
   std::set<JobId> doomed;  // filler jobs that the plan stops
   std::vector<std::pair<std::uint32_t, Allocation>> claims;

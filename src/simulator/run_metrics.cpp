@@ -14,12 +14,14 @@ DurationSummary summarise(std::vector<Duration> values) {
   DurationSummary summary;
   summary.count = values.size();
   if (values.empty()) return summary;
-  std::sort(values.begin(), values.end());
   double sum = 0;
   for (const auto value : values) sum += value.in_seconds();
   // The smallest value that at least this share does not exceed.
   const auto percentile = [&](std::size_t per_cent) {
-    return values[(values.size() * per_cent + 99) / 100 - 1].in_seconds();
+    const std::size_t rank = (values.size() * per_cent + 99) / 100 - 1;
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(values.begin(), at, values.end());
+    return at->in_seconds();
   };
   summary.mean_seconds = sum / static_cast<double>(values.size());
   summary.p50_seconds = percentile(50);
@@ -41,7 +43,7 @@ RunMetrics::RunMetrics(const Workload& workload) : workload_(workload) {
 }
 
 void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
-  jobs_.push_back({job, counted, JobState::kPending, at});
+  jobs_.push_back({workload_.jobs[job].shape, counted, JobState::kPending, at});
 }
 
 void RunMetrics::committed(Instant now, const Decisions& decisions) {
@@ -86,8 +88,7 @@ void RunMetrics::hold(Instant now, TaskId task, std::int64_t sign) {
 }
 
 const RunMetrics::Held& RunMetrics::held_by(TaskId task) const {
-  const TraceJob& job = workload_.jobs[jobs_[task.job.value - first_id_].job];
-  const std::vector<Held>& roles = held_[job.shape];
+  const std::vector<Held>& roles = held_[jobs_[task.job.value - first_id_].shape];
   std::size_t role = 0;
   for (std::uint32_t index = task.index; index >= roles[role].tasks; ++role)
     index -= roles[role].tasks;
@@ -125,7 +126,7 @@ RunMetrics::Demand RunMetrics::gpu_demand() const {
   Demand demand;
   for (const auto& job : jobs_) {
     if (!job.counted) continue;
-    const auto asked = device_thousandths(workload_.shapes[workload_.jobs[job.job].shape], "gpu");
+    const auto asked = device_thousandths(workload_.shapes[job.shape], "gpu");
     demand.offered += asked;
     if (job.state == JobState::kCancelled && job.started.is_never()) demand.blocked += asked;
   }

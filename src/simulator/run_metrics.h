@@ -70,7 +70,7 @@ class RunMetrics {
 
  private:
   struct JobTimes {
-    std::uint32_t job = 0;
+    std::uint32_t shape = 0;
     bool counted = false;
     JobState state = JobState::kPending;
     Instant submitted{};

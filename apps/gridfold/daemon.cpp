@@ -17,6 +17,7 @@
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/event_relay.h"
 #include "apps/gridfold/output.h"
+#include "apps/gridfold/solve_thread.h"
 #include "backends/local/environment.h"
 #include "backends/local/local_backend.h"
 #include "base/sha256.h"
@@ -134,6 +135,7 @@ struct Daemon::Parts {
   std::unique_ptr<HttpServer> server;
   JobWaiters waiters;
   EventRelay relay;
+  std::unique_ptr<SolveThread> solver;  // tells the relay
   std::unique_ptr<LoopThread> thread;
   std::optional<ApiContext> api;
   Router router;
@@ -187,8 +189,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.on_committed = [this](Instant, const Decisions& decisions) {
     waiters.committed(decisions);
   };
+  solver = std::make_unique<SolveThread>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
-                                            *store, *backend, clock);
+                                            *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));
   relay.attach(*thread);

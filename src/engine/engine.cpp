@@ -36,6 +36,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
 
+  if (!s.solve_awaited) {
+    if (auto problem = s.policy->problem()) {
+      s.solve_awaited = true;
+      s.out.solves.push_back({++s.solves, std::move(problem)});
+    }
+  }
   for (const SavedJob& saved : s.turn->jobs.all()) {
     s.out.changed_jobs.push_back(saved.job);
     if (!saved.was_there) s.out.new_jobs.push_back(saved.job);

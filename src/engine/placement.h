@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "engine/cluster.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -49,6 +51,15 @@ class PlacementPolicy {
   // for observe().
   virtual bool departed(const Request& request) {
     static_cast<void>(request);
+    return false;
+  }
+
+  // Work that the policy wants done outside the step, such as a plan; null:
+  // none now. At most one is under way: asked for again once adopt() was called.
+  virtual std::shared_ptr<const SolveProblem> problem() { return nullptr; }
+  // The answer to the last problem(). True as for observe().
+  virtual bool adopt(const SolveAnswer& answer) {
+    static_cast<void>(answer);
     return false;
   }
 };

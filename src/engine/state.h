@@ -114,6 +114,8 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
+  std::uint64_t solves = 0;    // handed out so far
+  bool solve_awaited = false;  // the last of them
 
   // This turn.
   Instant now{};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/record.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -53,6 +54,8 @@ struct Decisions {
   // Records that differ from what is stored; sorted, each once.
   std::vector<JobId> changed_jobs;
   std::vector<NodeId> changed_nodes;
+  // To be computed; no part of what is stored.
+  std::vector<Solve> solves;
   // Of the changed jobs those that the turn took in; sorted.
   std::vector<JobId> new_jobs;
 
@@ -63,6 +66,7 @@ struct Decisions {
     changed_jobs.clear();
     changed_nodes.clear();
     new_jobs.clear();
+    solves.clear();
   }
   bool is_new(JobId job) const { return std::binary_search(new_jobs.begin(), new_jobs.end(), job); }
 };

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "control/control_loop.h"
 #include "simulator/fragmentation.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold {
 namespace {
@@ -23,7 +24,8 @@ class Run {
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
-        loop_(control_options(), std::move(engine), store, cluster_, clock_) {}
+        executor_(clock_),
+        loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
   Result<SimulationResult> run() {
     const auto began = std::chrono::steady_clock::now();
@@ -68,12 +70,13 @@ class Run {
   // will any more.
   bool step() {
     Instant next = std::min(next_arrival(), cluster_.next_event());
-    next = std::min(next, loop_.engine().next_wake());
+    next = std::min({next, executor_.next_event(), loop_.engine().next_wake()});
     if (next.is_never()) return false;
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
     while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
     cluster_.advance();
+    executor_.advance();
     loop_.turn();
     ++turns_;
     if (options_.leave_when_full) cancel_waiting(first);
@@ -242,6 +245,7 @@ class Run {
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
   Specs specs_;
+  VirtualExecutor executor_;
   ControlLoop loop_;
 
   std::size_t arrived_ = 0;

@@ -1,0 +1,84 @@
+#include "policies/gridfold_ledger.h"
+
+#include <algorithm>
+
+#include "policies/room.h"
+
+namespace gridfold {
+
+void IdleLedger::refresh(const Cluster& cluster) {
+  if (nodes_.size() != cluster.size() || position_ < cluster.log_begin()) {
+    read_all(cluster);
+  } else {
+    for (; position_ < cluster.log_end(); ++position_) {
+      if (read(cluster, cluster.log_entry(position_))) continue;
+      read_all(cluster);
+      break;
+    }
+  }
+  position_ = cluster.log_end();
+}
+
+void IdleLedger::read_all(const Cluster& cluster) {
+  measure(cluster);
+  nodes_.assign(cluster.size(), {});
+  by_rank_.assign(cluster.size(), NodeId::none());
+  idle_share_ = 0;
+  for (std::uint32_t i = 0; i < cluster.size(); ++i)
+    by_rank_[cluster.name_rank(NodeId(i))] = NodeId(i);
+  by_whole_.resize(static_cast<std::size_t>(most_devices_) + 1);
+  for (DescendingSet& set : by_whole_) set.resize(cluster.size());
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) read(cluster, NodeId(i));
+}
+
+// What the nodes would be without tasks.
+void IdleLedger::measure(const Cluster& cluster) {
+  most_devices_ = 0;
+  most_cpu_ = 0;
+  capacity_share_ = 0;
+  extent_ = {};
+  for (std::uint32_t i = 0; i < cluster.size(); ++i) {
+    std::int32_t devices = 0;
+    for (const DeviceRoom& device : cluster.capacity(NodeId(i)).devices)
+      devices += device.device_class == device_class_;
+    if (devices == 0) continue;
+    const std::int64_t cpu = cluster.record(NodeId(i)).spec.cpu.value;
+    const bool more_devices = devices > most_devices_;
+    if (more_devices) nodes_of_most_devices_ = 0;
+    if (more_devices || (devices == most_devices_ && cpu > most_cpu_)) {
+      most_devices_ = devices;
+      most_cpu_ = cpu;
+      largest_nodes_ = 0;
+    }
+    nodes_of_most_devices_ += devices == most_devices_;
+    largest_nodes_ += devices == most_devices_ && cpu == most_cpu_;
+    capacity_share_ += std::int64_t{devices} * 1000;
+    extent_.share = std::max(extent_.share, std::int64_t{devices} * 1000);
+    extent_.cpu = std::max(extent_.cpu, cpu);
+  }
+}
+
+// False when the node has outgrown what read_all() has seen.
+bool IdleLedger::read(const Cluster& cluster, NodeId id) {
+  Node now;
+  const bool usable = cluster.usable(id);
+  for (const DeviceRoom& device : cluster.room(id).devices) {
+    if (device.device_class != device_class_) continue;
+    ++now.devices;
+    if (!usable || !device.usable) continue;
+    now.share += device.free_share;
+    now.whole += is_whole_free(device);
+  }
+  if (now.devices > most_devices_) return false;
+  Node& known = nodes_[id.value];
+  idle_share_ += now.share - known.share;
+  if (now.whole != known.whole) {
+    const std::uint32_t rank = cluster.name_rank(id);
+    if (known.whole > 0) by_whole_[static_cast<std::size_t>(known.whole)].erase(rank);
+    if (now.whole > 0) by_whole_[static_cast<std::size_t>(now.whole)].insert(rank);
+  }
+  known = now;
+  return true;
+}
+
+}  // namespace gridfold

@@ -189,6 +189,7 @@ void add_commands(Cli& cli) {
   add_topology_commands(cli);
   add_daemon_commands(cli);
   add_sim_commands(cli);
+  add_bench_commands(cli);
   add_version_command(cli);
   add_completion_command(cli);
 }

@@ -159,6 +159,10 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
     key.push_back(static_cast<std::uint32_t>(role.count));
     key.push_back(static_cast<std::uint32_t>(role.min));
   }
+  if (const TopologyWish& wish = spec->topology; !wish.empty()) {
+    const auto next = static_cast<std::uint32_t>(wishes.size());
+    key.push_back(wishes.emplace(wish, next).first->second);
+  }
   std::unique_ptr<JobShape>& shape = shapes[std::move(key)];
   if (!shape) {
     shape = std::make_unique<JobShape>();

@@ -216,7 +216,7 @@ void Engine::State::apply(const Event& event) {
               for (std::int32_t i = 0; i < e.spec->roles[r].count; ++i)
                 learned |= policy->observe(*job.requests[r]);
             }
-            if (learned) scores.forget_scores();
+            if (learned) forget_scores();
             out.list.emplace_back(JobChanged{e.id, JobState::kPending, JobState::kPending,
                                              Reason(ReasonCode::kNotYetConsidered)});
             if (e.never) end(job, JobState::kCancelled, *e.never);
@@ -303,7 +303,7 @@ void Engine::State::apply(const Event& event) {
             // Of this engine's last question; told again after a rejected turn.
             if (!solve_awaited || e.id != solves) return;
             solve_awaited = false;
-            if (policy->adopt(*e.answer)) scores.forget_scores();
+            if (policy->adopt(*e.answer)) forget_scores();
           },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
@@ -387,7 +387,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
 void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   release(job, index);
-  if (policy->departed(request)) scores.forget_scores();
+  if (policy->departed(request)) forget_scores();
 }
 
 void Engine::State::let_go(EngineJob& job, std::uint32_t index) {

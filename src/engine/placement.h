@@ -36,6 +36,15 @@ class PlacementPolicy {
   // was asked for.
   virtual bool draws_among_equals() const { return false; }
 
+  // What besides its room decides how this node is scored: nodes of the same
+  // room and the same key get the same choice, which is then worked out once
+  // for all of them. A policy that scores by the node's number, record or
+  // history says so here, and touch()es a node whose key has changed.
+  virtual std::uint64_t node_key(NodeId node) const {
+    static_cast<void>(node);
+    return 0;
+  }
+
   // Called only when `request` fits on `node`.
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 

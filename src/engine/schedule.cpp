@@ -146,9 +146,13 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
-  for (std::size_t r = 0; r < group.asks.size() && room; ++r)
-    room = scores.total_slots(*group.asks[r].request) >=
-           group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+  const bool by_tree = goes_by_tree(job);
+  for (std::size_t r = 0; r < group.asks.size() && room; ++r) {
+    const Request& request = *group.asks[r].request;
+    const std::int64_t least =
+        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+    room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
+  }
   if (room) {
     const std::vector<Placed> placed = place(job, wanted);
     if (!placed.empty()) {
@@ -165,6 +169,12 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
                                                         const std::vector<std::int64_t>& target) {
+  return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+}
+
+// Task by task on the best of all nodes.
+std::vector<Engine::State::Placed> Engine::State::place_anywhere(
+    EngineJob& job, const std::vector<std::int64_t>& target) {
   std::vector<Placed> placed;
   const auto& roles = job.record.spec->roles;
   std::uint32_t first = 0;

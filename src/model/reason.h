@@ -18,13 +18,17 @@ enum class ReasonCode : std::uint8_t {
   kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
   kNoMatchingNode,   // {constraint, need, largest}: no node could ever hold one task
   kExceedsQuotaMax,  // {queue, resource, need, limit}
-  kQueueClosed,      // {queue}
+  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
+  kUnsatisfiableTopology,
+  kQueueClosed,  // {queue}
   // Waiting.
   kInsufficientFree,     // {resource, need, free, largest_block}
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
   kFragmented,           // {need, have | roles}: each resource (each role) would do on some node,
-                         // all of them together on none
-  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now
+                         // all of them together on none. {need, have, level, domain, in_all}: so
+                         // many tasks would fit in all, but in no domain of the level
+  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now; with {level,
+                         // domain}: in the domain of that level that holds the most
   kBehindInQueue,        // {position}
   kDependencyPending,    // {job}
   kHeld,                 // {by}

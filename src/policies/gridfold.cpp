@@ -1,6 +1,7 @@
 #include "policies/gridfold.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "policies/gridfold_board.h"
@@ -13,6 +14,7 @@ constexpr std::int64_t kUnitsPerDevice = 25;  // Q
 constexpr std::int64_t kStrandingTenths = 3;  // B
 // Dearer than anything that prices can say.
 constexpr std::int64_t kScarcePenalty = std::int64_t{1} << 20;
+constexpr std::int64_t kShortModelPrice = 1;
 constexpr std::int64_t kKeptPenalty = std::int64_t{1} << 40;
 // Of a task for several devices: as much as one more idle device left behind.
 constexpr std::int64_t kMillicoresPerUnit = 16'000;
@@ -102,6 +104,16 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
   return {final_score - spoils(node, request, board, chosen), chosen};
 }
 
+std::uint64_t Gridfold::node_key(NodeId node) const {
+  std::uint64_t rarest = 0;
+  for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
+    // What is kept changes with a touch, and so with the version.
+    if (reservations_[k].keeps(node)) return cluster_->room(node).version << 1 | 1;
+    rarest = rarest << 1 | std::uint64_t{guards_[k].is_rarest(*cluster_, node)};
+  }
+  return rarest << 1;
+}
+
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,
                                               NodeState& considered) const {
   if (node.node.is_none()) return considered = derive(node, board);
@@ -151,7 +163,7 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
   for (const DeviceNeed& need : request.devices) {
     // The tightest block for a task of several devices.
     if (need.count >= 2) spoiled += board.whole(need.device_class) + cpu_left / kMillicoresPerUnit;
-    if (takes_scarce(node, need, devices)) spoiled += kScarcePenalty;
+    spoiled += spoilt_model(node, need, devices);
   }
   for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
     std::int32_t asked = 0;
@@ -164,17 +176,19 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
   return spoiled;
 }
 
-bool Gridfold::takes_scarce(const NodeRoom& node, const DeviceNeed& need,
-                            std::uint64_t devices) const {
-  if (need.device_class >= scarce_.size()) return false;
+// By the first device taken: a node with several models is rare.
+std::int64_t Gridfold::spoilt_model(const NodeRoom& node, const DeviceNeed& need,
+                                    std::uint64_t devices) const {
+  if (need.device_class >= scarce_.size()) return 0;
   const ScarceModels& scarce = scarce_[need.device_class];
-  if (!scarce.has_any() || !scarce.has_choice(need)) return false;
-  for (std::size_t i = 0; i < node.devices.size(); ++i) {
-    if ((devices >> i & 1) && node.devices[i].device_class == need.device_class &&
-        scarce.is_scarce(node.devices[i].model))
-      return true;
-  }
-  return false;
+  const ModelBalance& balance = balances_[need.device_class];
+  if (!scarce.has_any() && !balance.any_short()) return 0;
+  std::uint64_t left = devices;
+  while (node.devices[std::countr_zero(left)].device_class != need.device_class) left &= left - 1;
+  const std::uint16_t model = node.devices[std::countr_zero(left)].model;
+  std::int64_t spoilt = balance.is_short(model) && need.models.size() != 1 ? kShortModelPrice : 0;
+  if (scarce.is_scarce(model) && scarce.has_choice(need)) spoilt += kScarcePenalty;
+  return spoilt;
 }
 
 // --- Learning ---
@@ -189,6 +203,7 @@ bool Gridfold::observe(const Request& request) {
       reservations_.emplace_back();
       scarce_.emplace_back(next);
       guards_.emplace_back();
+      balances_.emplace_back();
     }
   }
   // What looks at many nodes is done the more rarely the more there are.
@@ -233,6 +248,7 @@ bool Gridfold::reserve() {
     ledgers_[k].refresh(*cluster_);
     reservations_[k].update(*cluster_, ledgers_[k], mix_, departures_);
     changed |= guards_[k].update(ledgers_[k]);
+    balances_[k].update(*cluster_, ledgers_[k], guards_[k].is_raised());
   }
   return changed;
 }

@@ -9,6 +9,7 @@
 // spoils: an idle device cut            here
 //         kept blocks, scarce models   gridfold_reservation.h, gridfold_scarcity.h
 //         untouched largest nodes      gridfold_guard.h
+//         models running out           gridfold_balance.h
 // and once tasks leave, worth of gaps   gridfold_churn.h
 //
 // Scores are rounded to 1/25 of a device: among alike nodes the lowest name is
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "policies/gridfold_balance.h"
 #include "policies/gridfold_guard.h"
 #include "policies/gridfold_ledger.h"
 #include "policies/gridfold_mix.h"
@@ -41,6 +43,8 @@ class Gridfold final : public PlacementPolicy {
   explicit Gridfold(const GridfoldOptions& options);
   std::string_view name() const override { return "gridfold"; }
   void prepare(Cluster& cluster) override { cluster_ = &cluster; }
+  // Nodes of which room is kept stand alone; the guard tells the rarest apart.
+  std::uint64_t node_key(NodeId node) const override;
   Choice choose(const NodeRoom& node, const Request& request) const override;
   // Plans anew at 32, 64, … 2,048 arrivals and then every 2,048, on more nodes
   // than that every so many; reserves and looks for scarce models more often.
@@ -68,7 +72,8 @@ class Gridfold final : public PlacementPolicy {
 
   std::int64_t guarded(const NodeRoom& node, const Request& request,
                        const GridfoldBoard& board) const;
-  bool takes_scarce(const NodeRoom& node, const DeviceNeed& need, std::uint64_t devices) const;
+  std::int64_t spoilt_model(const NodeRoom& node, const DeviceNeed& need,
+                            std::uint64_t devices) const;
   const ByCorePrice& cost_of(std::int64_t cpu) const;
 
   GridfoldOptions options_;
@@ -87,6 +92,7 @@ class Gridfold final : public PlacementPolicy {
   std::vector<BlockReservation> reservations_;
   std::vector<ScarceModels> scarce_;
   std::vector<LargeNodeGuard> guards_;
+  std::vector<ModelBalance> balances_;
   // Kept results, the same as computed afresh.
   mutable std::vector<NodeState> states_;  // by NodeId
   mutable std::int64_t last_cpu_ = 0;

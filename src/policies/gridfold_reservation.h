@@ -25,6 +25,11 @@ class BlockReservation {
   void update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
               Departures departures);
 
+  // Whether anything of this node is kept.
+  bool keeps(NodeId node) const {
+    return node.value < kept_.size() && kept_[node.value] != Levels{};
+  }
+
   // Whether a task for so many whole devices that would leave this much behind
   // eats into what is kept from it.
   bool eats_into(NodeId node, std::int32_t devices, std::int32_t whole_left,

@@ -7,7 +7,8 @@
 //       memory: 1TiB
 //       devices:                  # default: none
 //         - {class: gpu, model: A100-SXM4-80GB, count: 8, memory: 80GiB}
-//       domains: [zone-a, rack-3] # widest first; default: none
+//       domains: [{zone: a}, {rack: r3}]  # widest first; default: none. A plain
+//                                 # text is a domain of no named level.
 #pragma once
 
 #include <string>

@@ -42,6 +42,8 @@ constexpr Bug kBugs[] = {
     {"reason_hides_quota", "I13"},
     {"snapshot_misses_field", "I14"},
     {"crash_after_queue_deletion", "I1"},
+    {"gang_crosses_required_domain", "P1"},
+    {"spread_counts_wrong", "P1"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -450,6 +450,7 @@ class Run {
     if (!daemon_ || daemon_->loop->read_only() || checker_.violation()) return;
     const Engine& engine = daemon_->loop->engine();
     checker_.check_usage(engine);
+    checker_.check_spread(engine);
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {
       if (const auto broken = engine.check_invariants()) checker_.fail("I14", *broken);

@@ -118,7 +118,7 @@ class World {
     if (policy == "fgd") own.known_mix = counted(mix);
     policy_ = required(make_policy(policy, own));
     policy_->prepare(cluster_);
-    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, TieBreak::kLowestName, 0);
+    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, PlacementOptions{});
   }
 
   struct Place {

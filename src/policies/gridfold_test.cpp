@@ -38,7 +38,7 @@ class Grid {
   }
   void prepare() {
     policy_.prepare(cluster);
-    scores.emplace(cluster, policy_, TieBreak::kLowestName, 0);
+    scores.emplace(cluster, policy_, PlacementOptions{});
   }
   void arrive(const TaskRequest& request, int times = 1) {
     for (int i = 0; i < times; ++i) {

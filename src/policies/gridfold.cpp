@@ -105,14 +105,14 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
+// What is kept on the node, whether it is guarded most, which models are short.
 std::uint64_t Gridfold::node_key(NodeId node) const {
-  std::uint64_t rarest = 0;
-  for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
-    // What is kept changes with a touch, and so with the version.
-    if (reservations_[k].keeps(node)) return cluster_->room(node).version << 1 | 1;
-    rarest = rarest << 1 | std::uint64_t{guards_[k].is_rarest(*cluster_, node)};
+  std::uint64_t key = 0;
+  for (std::size_t k = 0; k < reservations_.size(); ++k) {
+    key = mixed(key, reservations_[k].key_of(node));
+    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
   }
-  return rarest << 1;
+  return key;
 }
 
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,

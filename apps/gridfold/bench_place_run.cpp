@@ -155,7 +155,8 @@ class Place {
 
   void place(std::uint32_t kind) {
     const Request& request = *requests_[kind];
-    if (policy_->observe(request)) scores_.forget_scores();
+    const bool learned = policy_->observe(request);
+    if (settle(*policy_) || learned) scores_.forget_scores();
     const auto best = scores_.best(request, ties_);
     if (!best) {
       ++refused_;

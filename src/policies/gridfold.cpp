@@ -101,7 +101,8 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
     }
   }
   const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
-  return {final_score - spoils(node, request, board, chosen), chosen};
+  const std::int64_t units = final_score - spoils(node, request, board, chosen);
+  return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
 std::uint64_t Gridfold::node_key(NodeId node) const {
@@ -235,11 +236,32 @@ bool Gridfold::plan() {
     ledger.refresh(*cluster_);
     largest.push_back(ledger.extent());
   }
+  const Tightness tightness = departures_ == Departures::kSeen ? weigh_tightness() : Tightness();
   GridfoldTables next(mix_, largest, departures_);
-  if (GridfoldTables::alike(tables_, next)) return false;
+  if (tightness == tightness_ && GridfoldTables::alike(tables_, next)) return false;
+  tightness_ = tightness;
   tables_ = std::move(next);
   ++plan_number_;
   return true;
+}
+
+Tightness Gridfold::weigh_tightness() const {
+  Tightness::Room largest;
+  Tightness::Room capacity;
+  Tightness::Room demand;
+  for (const NodeRecord& node : cluster_->records()) {
+    const std::int64_t share = static_cast<std::int64_t>(node.spec.devices.size()) * 1000;
+    largest.cpu = std::max(largest.cpu, node.spec.cpu.value);
+    largest.share = std::max(largest.share, share);
+    capacity.cpu += node.spec.cpu.value;
+    capacity.share += share;
+  }
+  for (const auto& [kind, weight] : mix_.kinds()) {
+    for (const RequestKind::Need& need : kind.needs)
+      demand.share += weight / 64 * need.count * need.share;
+    demand.cpu += weight / 64 * kind.cpu;
+  }
+  return Tightness(largest, capacity, demand);
 }
 
 bool Gridfold::reserve() {

@@ -10,7 +10,8 @@
 //         kept blocks, scarce models   gridfold_reservation.h, gridfold_scarcity.h
 //         untouched largest nodes      gridfold_guard.h
 //         models running out           gridfold_balance.h
-// and once tasks leave, worth of gaps   gridfold_churn.h
+// and once tasks leave: worth of gaps   gridfold_churn.h
+//         tight fits                   gridfold_tightness.h
 //
 // Scores are rounded to 1/25 of a device: among alike nodes the lowest name is
 // to win, so that node after node is filled.
@@ -26,6 +27,7 @@
 #include "policies/gridfold_reservation.h"
 #include "policies/gridfold_scarcity.h"
 #include "policies/gridfold_tables.h"
+#include "policies/gridfold_tightness.h"
 #include "policies/registry.h"
 #include "policies/settings.h"
 
@@ -62,6 +64,7 @@ class Gridfold final : public PlacementPolicy {
   };
 
   bool plan();
+  Tightness weigh_tightness() const;
   bool reserve();
   // `considered` holds the state of a room that is nobody's.
   const NodeState& state_of(const NodeRoom& node, const GridfoldBoard& board,
@@ -87,6 +90,7 @@ class Gridfold final : public PlacementPolicy {
   std::int64_t next_reserve_ = 1;
   std::int64_t next_scarcity_ = 1;
   Departures departures_ = Departures::kNone;
+  Tightness tightness_;
   // By device class.
   std::vector<IdleLedger> ledgers_;
   std::vector<BlockReservation> reservations_;

@@ -29,7 +29,8 @@ DurationSummary summarise(std::vector<Duration> values) {
   return summary;
 }
 
-RunMetrics::RunMetrics(const Workload& workload) : workload_(workload) {
+RunMetrics::RunMetrics(const Workload& workload, std::size_t expected_jobs) : workload_(workload) {
+  jobs_.reserve(expected_jobs);
   for (const JobSpec& shape : workload.shapes) {
     std::vector<Held>& roles = held_.emplace_back();
     for (const Role& role : shape.roles) {

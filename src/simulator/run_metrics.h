@@ -33,7 +33,7 @@ DurationSummary summarise(std::vector<Duration> values);
 
 class RunMetrics {
  public:
-  explicit RunMetrics(const Workload& workload);
+  explicit RunMetrics(const Workload& workload, std::size_t expected_jobs = 0);
 
   // One job more, in the order of submission, before the turn that takes it in;
   // its number is the next after that of the one before. `counted` jobs enter

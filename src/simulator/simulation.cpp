@@ -20,7 +20,7 @@ class Run {
         options_(options),
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
-        metrics_(input.workload),
+        metrics_(input.workload, input.arrivals.size()),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),

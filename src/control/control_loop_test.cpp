@@ -376,6 +376,32 @@ TEST_F(ControlLoopTest, WhatTakesLongerThanAStepIsAnsweredByAnEvent) {
   EXPECT_EQ(seen.answers, (std::vector<int>{0, 2}));
 }
 
+// Jobs that ended before anyone asked, after someone asked, and not yet.
+TEST_F(ControlLoopTest, JobsAreFoundWheneverItIsAsked) {
+  start();
+  const auto submitted = submit({job("a", 99), job("b", 99), job("a", 99), job("c", 99)});
+  const auto cancel = [&](std::uint64_t id) {
+    loop->request(JobCancelRequested{JobId(id), "me"},
+                  [](Result<void> done) { EXPECT_TRUE(done); });
+    loop->turn();
+  };
+  cancel(2);
+  EXPECT_EQ(loop->find("default", "b"), nullptr);
+  EXPECT_EQ(loop->find("default", "a")->id, JobId(3));  // the newest
+  EXPECT_EQ(loop->find("default", submitted->jobs[0].uid)->id, JobId(1));
+  EXPECT_EQ(loop->find("other", submitted->jobs[0].uid), nullptr);
+  cancel(3);
+  EXPECT_EQ(loop->find("default", "a")->id, JobId(1));
+  ASSERT_TRUE(submit({job("d", 99)}));
+  EXPECT_EQ(loop->find("default", "d")->id, JobId(5));
+  EXPECT_EQ(loop->find("default", "c")->id, JobId(4));
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    ASSERT_TRUE(submit({job("e", 99)}));
+    if (i != 100) cancel(6 + i);
+  }
+  EXPECT_EQ(loop->find("default", "e")->id, JobId(106));
+}
+
 TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {
   start();
   JobSpec second = job("second", 1);

@@ -1,10 +1,11 @@
 #include "engine/cluster.h"
 
-#include "base/planted.h"
-
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <limits>
+
+#include "base/planted.h"
 
 namespace gridfold {
 
@@ -40,23 +41,30 @@ std::int64_t device_slots(const DeviceRoom& device, const DeviceNeed& need) {
   return n;
 }
 
+// Adds (+1) or takes off (-1) what the request holds on these devices.
+void apply(std::span<const DeviceKind> kinds, std::span<DeviceState> states, const Request& request,
+           std::uint64_t devices, int sign) {
+  for (const DeviceNeed& need : request.devices) {
+    std::int32_t left = need.count;
+    for (std::uint64_t rest = devices; rest != 0 && left > 0; rest &= rest - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+      if (i >= kinds.size()) break;
+      const DeviceKind& kind = kinds[i];
+      if (kind.device_class != need.device_class || !need.accepts(kind.model)) continue;
+      --left;
+      DeviceState& state = states[i];
+      state.holders -= sign;
+      state.free_share += sign * need.share;
+      if (kind.memory >= 0)
+        state.free_memory += sign * (need.is_whole() ? kind.memory : need.memory);
+    }
+  }
+}
+
 void apply(Cluster::Scratch& scratch, const Request& request, std::uint64_t devices, int sign) {
   scratch.cpu += sign * request.cpu;
   scratch.memory += sign * request.memory;
-  if (devices == 0) return;
-  for (const DeviceNeed& need : request.devices) {
-    std::int32_t left = need.count;
-    for (std::size_t i = 0; i < scratch.devices.size() && left > 0; ++i) {
-      DeviceRoom& device = scratch.devices[i];
-      if (!(devices >> i & 1) || device.device_class != need.device_class) continue;
-      if (!need.accepts(device.model)) continue;
-      --left;
-      device.holders -= sign;
-      device.free_share += sign * need.share;
-      if (device.memory >= 0)
-        device.free_memory += sign * (need.is_whole() ? device.memory : need.memory);
-    }
-  }
+  apply(scratch.shape->kinds, scratch.devices, request, devices, sign);
 }
 
 }  // namespace
@@ -103,23 +111,26 @@ NodeId Cluster::put(NodeRecord record) {
     records_.emplace_back();
     by_name_.emplace(record.spec.name, id);
     name_ranks_.clear();
+    ++membership_;
+    states_.expect_nodes(nodes_.size());
+    if (log_.size() < 2 * nodes_.size()) grow_log();
   }
   record.id = id;
   records_[id.value] = std::move(record);
-  refresh_empty(id);
-  recompute(id);
+  take_over_spec(id);
   return id;
 }
 
 void Cluster::remove_last() {
-  assert(!nodes_.empty() && nodes_.back().holdings.empty() && nodes_.back().claims.empty());
+  assert(!nodes_.empty() && nodes_.back().holdings.size == 0 && !nodes_.back().is_claimed);
+  const Node& last = nodes_.back();
+  states_.leave(last.state);
+  if (last.version > forgotten_changes()) log_[last.version & (log_.size() - 1)] = NodeId::none();
   by_name_.erase(records_.back().spec.name);
   nodes_.pop_back();
   records_.pop_back();
   name_ranks_.clear();
-  // Positions in the log may name the node that is gone: forget them all.
-  log_begin_ = log_end() + 1;
-  log_.clear();
+  ++membership_;
 }
 
 void Cluster::set_status(const NodeRecord& record) {
@@ -128,13 +139,27 @@ void Cluster::set_status(const NodeRecord& record) {
   mine.drained = record.drained;
   mine.reason = record.reason;
   mine.dirty_devices = record.dirty_devices;
-  refresh_empty(record.id);
-  recompute(record.id);
+  take_over_spec(record.id);
 }
 
-bool Cluster::usable(NodeId node) const {
-  const NodeRecord& record = records_[node.value];
-  return record.up && !record.drained;
+// The node's room from its record and what is held of it.
+void Cluster::take_over_spec(NodeId id) {
+  const NodeRecord& record = records_[id.value];
+  std::vector<DeviceKind> kinds;
+  std::uint64_t usable = 0;
+  for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {
+    const DeviceSpec& spec = record.spec.devices[i];
+    const bool is_dirty = (record.dirty_devices >> i & 1) != 0;
+    if (!is_dirty && spec.fault.empty()) usable |= std::uint64_t{1} << i;
+    kinds.push_back({intern(names_.classes, spec.device_class), intern(names_.models, spec.model),
+                     spec.memory.is_known() ? spec.memory.value().value : -1});
+  }
+  const ShapeIndex shape = states_.shape_with(kinds);
+  Node& node = nodes_[id.value];
+  node.takes_tasks = record.up && !record.drained;
+  enter(node, {shape, record.spec.cpu.value, record.spec.memory.value, usable,
+               states_.shape(shape).empty});
+  recompute(id);
 }
 
 std::uint32_t Cluster::name_rank(NodeId node) const {
@@ -185,84 +210,107 @@ const Request& Cluster::compile(const TaskRequest& source) {
   return requests_.back();
 }
 
-NodeRoom Cluster::room(NodeId id) const {
-  const Node& node = nodes_[id.value];
-  return {node.room.cpu, node.room.memory, node.room.devices, id, node.version};
-}
-
 NodeRoom Cluster::capacity(NodeId id) const {
   const NodeSpec& spec = records_[id.value].spec;
-  return {spec.cpu.value, spec.memory.value, nodes_[id.value].empty, NodeId::none(), 0};
+  const StateIndex state = nodes_[id.value].state;
+  const NodeShape& shape = states_.shape_of(state);
+  return {spec.cpu.value,
+          spec.memory.value,
+          {shape.kinds, shape.empty, states_.usable(state)},
+          NodeId::none(),
+          0};
 }
 
-void Cluster::take(NodeId id, const Holding& holding) {
+std::span<const Holding> Cluster::claims(NodeId id) const {
+  if (!nodes_[id.value].is_claimed) return {};
+  return claims_.at(id);
+}
+
+void Cluster::take(NodeId id, TaskId task, const Request& request, std::uint64_t devices,
+                   Staying staying) {
   Node& node = nodes_[id.value];
-  node.holdings.push_back(holding);
-  if (node.claims.empty()) {
-    apply(node.room, *holding.request, holding.devices, -1);
-    log(id);
-  } else {
-    recompute(id);
-  }
+  holdings_.insert(node.holdings,
+                   {task.job, devices, task.index, request.id, staying == Staying::kLeaves});
+  if (node.is_claimed) return recompute(id);
+  change_room(node, request, devices, -1);
+  log(id);
 }
 
 void Cluster::give_back(NodeId id, TaskId task) {
   Node& node = nodes_[id.value];
-  // From the end: a plan that is rolled back gives back what it took last.
-  for (auto it = node.holdings.rbegin(); it != node.holdings.rend(); ++it) {
-    if (it->task != task) continue;
-    const Holding holding = *it;
-    node.holdings.erase(std::next(it).base());
-    if (node.claims.empty()) {
-      apply(node.room, *holding.request, holding.devices, +1);
-      log(id);
-    } else {
-      recompute(id);
-    }
-    return;
-  }
-  assert(false && "gave back what was not held");
+  const auto holding = holdings_.remove(node.holdings, task);
+  assert(holding && "gave back what was not held");
+  if (!holding) return;
+  if (node.is_claimed) return recompute(id);
+  change_room(node, requests_[holding->request], holding->devices, +1);
+  log(id);
 }
 
 void Cluster::set_staying(NodeId id, TaskId task, Staying staying) {
-  Node& node = nodes_[id.value];
-  for (Holding& holding : node.holdings) {
-    if (holding.task == task) holding.staying = staying;
-  }
-  if (!node.claims.empty()) recompute(id);
+  const Node& node = nodes_[id.value];
+  if (Holding* holding = holdings_.find(node.holdings, task))
+    holding->leaves = staying == Staying::kLeaves;
+  if (node.is_claimed) recompute(id);
 }
 
-void Cluster::claim(NodeId id, const Holding& holding) {
-  nodes_[id.value].claims.push_back(holding);
+void Cluster::claim(NodeId id, TaskId task, const Request& request, std::uint64_t devices) {
+  claims_[id].push_back({task.job, devices, task.index, request.id, false});
+  nodes_[id.value].is_claimed = true;
   recompute(id);
 }
 
 void Cluster::unclaim(NodeId id, TaskId task) {
-  Node& node = nodes_[id.value];
-  std::erase_if(node.claims, [&](const Holding& claim) { return claim.task == task; });
+  const auto it = claims_.find(id);
+  if (it == claims_.end()) return;
+  std::erase_if(it->second, [&](const Holding& claim) { return claim.task() == task; });
+  if (it->second.empty()) {
+    claims_.erase(it);
+    nodes_[id.value].is_claimed = false;
+  }
   recompute(id);
 }
 
+// The room with one holding more or less.
+void Cluster::change_room(Node& node, const Request& request, std::uint64_t devices, int sign) {
+  RoomState state = states_.state(node.state);
+  changing_.assign(state.devices.begin(), state.devices.end());
+  state.cpu += sign * request.cpu;
+  state.memory += sign * request.memory;
+  apply(states_.shape(state.shape).kinds, changing_, request, devices, sign);
+  state.devices = changing_;
+  enter(node, state);
+}
+
+void Cluster::enter(Node& node, const RoomState& state) {
+  const StateIndex before = node.state;
+  node.state = states_.enter(state);
+  if (before != RoomStates::kNone) states_.leave(before);
+}
+
 void Cluster::empty_into(NodeId id, Scratch& scratch) const {
+  const StateIndex state = nodes_[id.value].state;
+  scratch.shape = &states_.shape_of(state);
+  scratch.devices = scratch.shape->empty;
+  scratch.usable = states_.usable(state);
   scratch.cpu = records_[id.value].spec.cpu.value;
   scratch.memory = records_[id.value].spec.memory.value;
-  scratch.devices = nodes_[id.value].empty;
+}
+
+void Cluster::book(Scratch& scratch, const Holding& holding, int sign) const {
+  apply(scratch, requests_[holding.request], holding.devices, sign);
 }
 
 void Cluster::planned(NodeId id, Scratch& scratch) const {
-  const Node& node = nodes_[id.value];
   empty_into(id, scratch);
-  for (const Holding& holding : node.holdings) {
-    if (holding.staying == Staying::kStays) apply(scratch, *holding.request, holding.devices, -1);
+  for (const Holding& holding : holdings(id)) {
+    if (!holding.leaves) book(scratch, holding, -1);
   }
-  for (const Holding& claim : node.claims) apply(scratch, *claim.request, claim.devices, -1);
+  for (const Holding& claim : claims(id)) book(scratch, claim, -1);
 }
 
 void Cluster::actual(NodeId id, Scratch& scratch) const {
-  const Node& node = nodes_[id.value];
   empty_into(id, scratch);
-  for (const Holding& holding : node.holdings)
-    apply(scratch, *holding.request, holding.devices, -1);
+  for (const Holding& holding : holdings(id)) book(scratch, holding, -1);
 }
 
 void Cluster::add_back(Scratch& scratch, const Request& request, std::uint64_t devices) {
@@ -287,47 +335,76 @@ bool Cluster::fits_exactly(const NodeRoom& room, const Request& request, std::ui
 
 void Cluster::recompute(NodeId id) {
   Node& node = nodes_[id.value];
-  actual(id, node.room);
-  if (!node.claims.empty()) {
+  Scratch now;
+  actual(id, now);
+  if (node.is_claimed) {
     Scratch future;
     planned(id, future);
-    node.room.cpu = std::min(node.room.cpu, future.cpu);
-    node.room.memory = std::min(node.room.memory, future.memory);
-    for (std::size_t i = 0; i < node.room.devices.size(); ++i) {
-      DeviceRoom& now = node.room.devices[i];
-      const DeviceRoom& then = future.devices[i];
-      now.free_share = std::min(now.free_share, then.free_share);
-      now.free_memory = std::min(now.free_memory, then.free_memory);
-      now.holders = std::max(now.holders, then.holders);
+    now.cpu = std::min(now.cpu, future.cpu);
+    now.memory = std::min(now.memory, future.memory);
+    for (std::size_t i = 0; i < now.devices.size(); ++i) {
+      DeviceState& device = now.devices[i];
+      const DeviceState& then = future.devices[i];
+      device.free_share = std::min(device.free_share, then.free_share);
+      device.free_memory = std::min(device.free_memory, then.free_memory);
+      device.holders = std::max(device.holders, then.holders);
     }
   }
+  enter(node, {states_.state(node.state).shape, now.cpu, now.memory, now.usable, now.devices});
   log(id);
 }
 
-void Cluster::log(NodeId node) {
-  // Readers that fall behind read every node again, so the log may be short.
-  if (log_.size() >= 4 * nodes_.size() + 1024) {
-    log_begin_ += log_.size();
-    log_.clear();
-  }
-  log_.push_back(node);
-  nodes_[node.value].version = ++last_version_;
+// --- Changes ---
+
+std::uint64_t Cluster::forgotten_changes() const {
+  const std::uint64_t kept = log_.size();
+  return std::max(first_change_, last_change_ > kept ? last_change_ - kept : 0);
 }
 
-void Cluster::refresh_empty(NodeId id) {
-  const NodeRecord& record = records_[id.value];
-  std::vector<DeviceRoom>& empty = nodes_[id.value].empty;
-  empty.clear();
-  for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {
-    const DeviceSpec& spec = record.spec.devices[i];
-    DeviceRoom room;
-    room.device_class = intern(names_.classes, spec.device_class);
-    room.model = intern(names_.models, spec.model);
-    room.memory = spec.memory.is_known() ? spec.memory.value().value : -1;
-    room.free_memory = room.memory;
-    room.usable = (record.dirty_devices >> i & 1) == 0 && spec.fault.empty();
-    empty.push_back(room);
+void Cluster::log(NodeId id) {
+  Node& node = nodes_[id.value];
+  const std::uint64_t mask = log_.size() - 1;
+  if (node.version > forgotten_changes()) log_[node.version & mask] = NodeId::none();
+  node.version = ++last_change_;
+  log_[node.version & mask] = id;
+}
+
+// At least twice as many changes as there are nodes, and never so few that a
+// request that is seldom asked for finds its changes forgotten.
+void Cluster::grow_log() {
+  const std::uint64_t first = forgotten_changes() + 1;
+  std::vector<NodeId> larger(std::bit_ceil(std::max<std::size_t>(2 * nodes_.size(), 1024)),
+                             NodeId::none());
+  for (std::uint64_t change = first; change <= last_change_; ++change)
+    larger[change & (larger.size() - 1)] = changed(change);
+  log_ = std::move(larger);
+  first_change_ = first - 1;
+}
+
+// --- Size ---
+
+std::size_t Cluster::book_bytes() const {
+  std::size_t claims = 0;
+  for (const auto& [node, list] : claims_) claims += list.capacity() * sizeof(Holding);
+  return nodes_.size() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
+         log_.size() * sizeof(NodeId) + name_ranks_.size() * sizeof(std::uint32_t);
+}
+
+std::size_t Cluster::record_bytes() const {
+  const auto text = [](const std::string& s) { return s.capacity() > 15 ? s.capacity() + 1 : 0; };
+  std::size_t bytes = records_.size() * sizeof(NodeRecord);
+  for (const NodeRecord& record : records_) {
+    // The name twice: here and in the index, which has a node of its own.
+    bytes += 2 * text(record.spec.name) + sizeof(std::string) + 48;
+    bytes += record.spec.devices.capacity() * sizeof(DeviceSpec);
+    for (const DeviceSpec& device : record.spec.devices)
+      bytes +=
+          text(device.device_class) + text(device.model) + text(device.uid) + text(device.fault);
+    for (const std::string& domain : record.spec.domains) bytes += sizeof domain + text(domain);
+    for (const auto& [key, value] : record.spec.labels)
+      bytes += 2 * sizeof key + 48 + text(key) + text(value);
   }
+  return bytes;
 }
 
 std::uint16_t Cluster::intern(std::vector<std::string>& names, std::string_view name) {

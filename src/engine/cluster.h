@@ -1,6 +1,10 @@
 // The cluster as the engine sees it: free room of every node and device, in
 // flat arrays, and requests compiled against the tables of device classes and
 // models. All integers; see base/units.h for the units.
+//
+// A node's books are what changes: which of the shared states (room_states.h)
+// its room is in, and what tasks hold (holding_lists.h). Nothing is allocated
+// to take or give back once the tables have grown to the cluster's size.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +17,13 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/holding_lists.h"
+#include "engine/node_room.h"
+#include "engine/room_states.h"
 #include "model/node.h"
 #include "model/record.h"
 
 namespace gridfold {
-
-// One device's room. A whole-device holding takes all of it and needs
-// holders == 0; a slice takes share, memory or both.
-struct DeviceRoom {
-  std::uint16_t device_class = 0;
-  std::uint16_t model = 0;
-  bool usable = true;              // false: quarantined
-  std::int32_t free_share = 1000;  // thousandths
-  std::int32_t holders = 0;
-  std::int64_t memory = -1;       // bytes in all, -1 unknown
-  std::int64_t free_memory = -1;  // bytes not held by slices, -1 unknown
-};
-
-struct NodeRoom {
-  std::int64_t cpu = 0;     // millicores free
-  std::int64_t memory = 0;  // bytes free
-  std::span<const DeviceRoom> devices;
-  // Whose room this is as the books stand now, and which state of it (no two
-  // states of any node share a version): what a policy derives from it may be
-  // kept while the version is the same. None: a room that is only considered.
-  NodeId node = NodeId::none();
-  std::uint64_t version = 0;
-};
 
 // One device group of a compiled request.
 struct DeviceNeed {
@@ -92,7 +76,9 @@ class Cluster {
   void remove_last();
   // Up, drained, dirty devices, reason: everything but id and spec.
   void set_status(const NodeRecord& record);
-  bool usable(NodeId node) const;  // takes new tasks
+  bool usable(NodeId node) const {  // takes new tasks
+    return nodes_[node.value].takes_tasks;
+  }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -104,32 +90,37 @@ class Cluster {
   std::string_view model_name(std::uint16_t id) const { return names_.models[id]; }
 
   // --- Books ---
-  enum class Staying : std::uint8_t { kStays, kLeaves };
-  struct Holding {
-    TaskId task;
-    const Request* request = nullptr;
-    std::uint64_t devices = 0;
-    Staying staying = Staying::kStays;
-  };
-  NodeRoom room(NodeId node) const;
+  NodeRoom room(NodeId node) const {
+    const Node& here = nodes_[node.value];
+    return states_.room(here.state, node, here.version);
+  }
   NodeRoom capacity(NodeId node) const;
-  std::span<const Holding> holdings(NodeId node) const { return nodes_[node.value].holdings; }
-  std::span<const Holding> claims(NodeId node) const { return nodes_[node.value].claims; }
+  std::span<const Holding> holdings(NodeId node) const {
+    return holdings_.holdings(nodes_[node.value].holdings);
+  }
+  std::span<const Holding> claims(NodeId node) const;
 
-  void take(NodeId node, const Holding& holding);
+  enum class Staying : std::uint8_t { kStays, kLeaves };
+  void take(NodeId node, TaskId task, const Request& request, std::uint64_t devices,
+            Staying staying = Staying::kStays);
+  // The task must hold something of the node.
   void give_back(NodeId node, TaskId task);
   // The holding is being stopped: its room may be claimed.
   void set_staying(NodeId node, TaskId task, Staying staying);
-  void claim(NodeId node, const Holding& holding);
+  void claim(NodeId node, TaskId task, const Request& request, std::uint64_t devices);
   void unclaim(NodeId node, TaskId task);
 
   // Room by the books with some holdings regarded as gone, written into
   // `scratch`; for planning whom to evict.
   struct Scratch {
-    std::vector<DeviceRoom> devices;
+    const NodeShape* shape = nullptr;
+    std::vector<DeviceState> devices;
+    std::uint64_t usable = 0;
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
-    NodeRoom room() const { return {cpu, memory, devices, NodeId::none(), 0}; }
+    NodeRoom room() const {
+      return {cpu, memory, {shape->kinds, devices, usable}, NodeId::none(), 0};
+    }
   };
   // Capacity less the holdings that stay, less the claims.
   void planned(NodeId node, Scratch& scratch) const;
@@ -140,22 +131,35 @@ class Cluster {
   // Whether exactly these devices can be taken for the request.
   static bool fits_exactly(const NodeRoom& room, const Request& request, std::uint64_t devices);
 
-  // Nodes whose room or usability changed, oldest first; positions only grow.
-  // Positions before log_begin() are forgotten.
-  std::uint64_t log_begin() const { return log_begin_; }
-  std::uint64_t log_end() const { return log_begin_ + log_.size(); }
-  NodeId log_entry(std::uint64_t position) const { return log_[position - log_begin_]; }
+  // --- Changes ---
+  // Changes of rooms and of who may be used are numbered from 1; those up to
+  // forgotten_changes() are no longer known.
+  std::uint64_t last_change() const { return last_change_; }
+  std::uint64_t forgotten_changes() const;
+  // The node that this change was made to; none when it has changed again.
+  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)]; }
   // Scores of this node are out of date although its room is not: for a policy
   // that has changed its mind about one node.
   void touch(NodeId node) { log(node); }
+  // How often nodes were added or removed: when it differs, ids and name ranks
+  // may mean other nodes.
+  std::uint64_t membership() const { return membership_; }
+
+  // --- Sharing and size ---
+  // Equal for nodes of the same shape and room; never used for another state.
+  std::uint64_t state_serial(NodeId node) const { return states_.serial(nodes_[node.value].state); }
+  // All that is kept of the nodes' rooms and holdings, and beside it an
+  // estimate of the records (names, specs) they were made from.
+  std::size_t book_bytes() const;
+  std::size_t record_bytes() const;
 
  private:
   struct Node {
-    std::vector<DeviceRoom> empty;  // the devices when nothing is held
-    Scratch room;
-    std::vector<Holding> holdings;
-    std::vector<Holding> claims;
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;  // its last change
+    HoldingLists::List holdings;
+    StateIndex state = RoomStates::kNone;
+    bool takes_tasks = false;
+    bool is_claimed = false;
   };
   struct Names {
     std::vector<std::string> classes;
@@ -163,10 +167,14 @@ class Cluster {
   };
 
   static std::uint16_t intern(std::vector<std::string>& names, std::string_view name);
-  void recompute(NodeId node);
-  void log(NodeId node);
+  void take_over_spec(NodeId node);
   void empty_into(NodeId node, Scratch& scratch) const;
-  void refresh_empty(NodeId node);
+  void book(Scratch& scratch, const Holding& holding, int sign) const;
+  void change_room(Node& node, const Request& request, std::uint64_t devices, int sign);
+  void recompute(NodeId node);
+  void enter(Node& node, const RoomState& state);
+  void log(NodeId node);
+  void grow_log();
   void rank_names() const;
 
   std::vector<Node> nodes_;          // by NodeId
@@ -176,9 +184,14 @@ class Cluster {
   std::deque<Request> requests_;  // stable addresses
   std::map<std::string, std::uint32_t> request_ids_;
   Names names_;
-  std::vector<NodeId> log_;
-  std::uint64_t log_begin_ = 0;
-  std::uint64_t last_version_ = 0;
+  RoomStates states_;
+  HoldingLists holdings_;
+  std::map<NodeId, std::vector<Holding>> claims_;  // of the few nodes that have any
+  std::vector<DeviceState> changing_;              // the devices of a room that changes
+  std::vector<NodeId> log_;                        // by change, modulo its size (a power of two)
+  std::uint64_t first_change_ = 0;                 // nothing before it was ever known
+  std::uint64_t last_change_ = 0;
+  std::uint64_t membership_ = 0;
 };
 
 }  // namespace gridfold

@@ -129,8 +129,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     std::set<JobId> victims;
     for (const TaskRecord& task : job.record.tasks) {
       if (task.claim.node.is_none()) continue;
-      for (const Cluster::Holding& holding : cluster.holdings(task.claim.node)) {
-        if (holding.staying == Cluster::Staying::kLeaves) victims.insert(holding.task.job);
+      for (const Holding& holding : cluster.holdings(task.claim.node)) {
+        if (holding.leaves) victims.insert(holding.job);
       }
     }
     std::string names;

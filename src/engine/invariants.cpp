@@ -36,18 +36,18 @@ std::optional<std::string> Engine::check_invariants() const {
     cluster.actual(node, book);
     if (book.cpu < 0) return node_text(cluster, node) + ": more CPU held than there is";
     if (book.memory < 0) return node_text(cluster, node) + ": more memory held than there is";
-    for (const DeviceRoom& device : book.devices) {
+    for (const DeviceRoom& device : book.room().devices) {
       if (device.free_share < 0 || device.holders < 0 ||
           (device.memory >= 0 && device.free_memory < 0))
         return node_text(cluster, node) + ": a device is held beyond its whole";
     }
     if (cluster.claims(node).empty() && !same_room(book.room(), cluster.room(node)))
       return node_text(cluster, node) + ": its room is not its capacity less its holdings";
-    for (const Cluster::Holding& holding : cluster.holdings(node)) {
-      const EngineJob* job = s.find(holding.task.job);
-      if (job == nullptr || holding.task.index >= job->record.tasks.size())
+    for (const Holding& holding : cluster.holdings(node)) {
+      const EngineJob* job = s.find(holding.job);
+      if (job == nullptr || holding.index >= job->record.tasks.size())
         return node_text(cluster, node) + ": held by a task that is not there";
-      const TaskRecord& task = job->record.tasks[holding.task.index];
+      const TaskRecord& task = job->record.tasks[holding.index];
       if (!holds_allocation(task.phase) || task.allocation.node != node ||
           task.allocation.devices != holding.devices)
         return node_text(cluster, node) + ": its books and the task's record differ";

@@ -97,8 +97,7 @@ void Engine::State::apply(const Event& event) {
             // Nothing runs there any more: what was held is free, and its jobs
             // start again elsewhere.
             std::vector<TaskId> lost;
-            for (const Cluster::Holding& holding : cluster.holdings(*id))
-              lost.push_back(holding.task);
+            for (const Holding& holding : cluster.holdings(*id)) lost.push_back(holding.task());
             std::sort(lost.begin(), lost.end());
             for (const TaskId task : lost) {
               EngineJob* job = find(task.job);
@@ -371,11 +370,8 @@ void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const bool leaves = job.record.stopping != StopCause::kNone ||
                       (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
-  cluster.take(task.allocation.node,
-               {{job.record.id, index},
-                &request,
-                task.allocation.devices,
-                leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays});
+  cluster.take(task.allocation.node, {job.record.id, index}, request, task.allocation.devices,
+               leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
   queues.charge(job.queue, cluster, request, +1);
   if (is_filler(job)) ++filler_holdings;
 }
@@ -407,7 +403,7 @@ void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
 void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const Allocation& claim = job.record.tasks[index].claim;
-  cluster.claim(claim.node, {{job.record.id, index}, &request, claim.devices});
+  cluster.claim(claim.node, {job.record.id, index}, request, claim.devices);
   queues.charge(job.queue, cluster, request, +1);
 }
 

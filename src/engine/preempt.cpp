@@ -35,9 +35,9 @@ bool Engine::State::preempt_for(EngineJob& job) {
   // The node's room once all that leaves has left, the plan so far included.
   const auto future_room = [&](NodeId node, Cluster::Scratch& book) {
     cluster.planned(node, book);
-    for (const Cluster::Holding& holding : cluster.holdings(node)) {
-      if (holding.staying == Cluster::Staying::kStays && doomed.count(holding.task.job) != 0)
-        Cluster::add_back(book, *holding.request, holding.devices);
+    for (const Holding& holding : cluster.holdings(node)) {
+      if (!holding.leaves && doomed.count(holding.job) != 0)
+        Cluster::add_back(book, cluster.request(holding.request), holding.devices);
     }
     if (const auto it = claimed.find(node); it != claimed.end()) {
       for (const auto& [request, devices] : it->second) Cluster::take_out(book, *request, devices);
@@ -51,13 +51,12 @@ bool Engine::State::preempt_for(EngineJob& job) {
     Cluster::Scratch book;
     future_room(node, book);
     std::vector<Victim> candidates;
-    for (const Cluster::Holding& holding : cluster.holdings(node)) {
-      if (holding.staying == Cluster::Staying::kLeaves || doomed.count(holding.task.job) != 0)
-        continue;
-      const EngineJob& other = jobs.at(holding.task.job);
+    for (const Holding& holding : cluster.holdings(node)) {
+      if (holding.leaves || doomed.count(holding.job) != 0) continue;
+      const EngineJob& other = jobs.at(holding.job);
       if (!is_filler(other)) continue;
       const Instant since = other.record.started_at;
-      candidates.push_back({holding.task, holding.request, holding.devices,
+      candidates.push_back({holding.task(), &cluster.request(holding.request), holding.devices,
                             other.record.spec->priority, since.is_never() ? 0 : (now - since).ns});
     }
     std::sort(candidates.begin(), candidates.end(), [](const Victim& a, const Victim& b) {

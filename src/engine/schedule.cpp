@@ -74,9 +74,9 @@ void Engine::State::unpark(PendingGroup& group) {
 Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
   Cluster::Scratch book;
   cluster.planned(node, book);
-  for (const Cluster::Holding& holding : cluster.holdings(node)) {
-    if (holding.staying == Cluster::Staying::kStays && is_filler(jobs.at(holding.task.job)))
-      Cluster::add_back(book, *holding.request, holding.devices);
+  for (const Holding& holding : cluster.holdings(node)) {
+    if (!holding.leaves && is_filler(jobs.at(holding.job)))
+      Cluster::add_back(book, cluster.request(holding.request), holding.devices);
   }
   return book;
 }
@@ -185,7 +185,7 @@ std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
       const auto best = scores.best(request, random);
       if (!best) break;
       const std::uint32_t task = first + static_cast<std::uint32_t>(found);
-      cluster.take(best->node, {{job.record.id, task}, &request, best->devices});
+      cluster.take(best->node, {job.record.id, task}, request, best->devices);
       placed.push_back({task, {best->node, best->devices}, best->feasible_nodes, best->score});
       ++found;
     }
@@ -249,8 +249,8 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {
-        cluster.take(at.allocation.node,
-                     {{job.record.id, at.task}, &request_of(job, at.task), at.allocation.devices});
+        cluster.take(at.allocation.node, {job.record.id, at.task}, request_of(job, at.task),
+                     at.allocation.devices);
       }
       start(job, placed);
     }

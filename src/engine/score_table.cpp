@@ -66,8 +66,8 @@ void ScoreTable::forget_scores() { ++epoch_; }
 ScoreTable::Row& ScoreTable::up_to_date(const Request& request) {
   if (request.id >= rows_.size()) rows_.resize(request.id + 1);
   Row& row = rows_[request.id];
-  if (row.scores.size() != cluster_.size() || row.epoch != epoch_ ||
-      row.position < cluster_.log_begin()) {
+  if (row.scores.empty() || row.membership != cluster_.membership() || row.epoch != epoch_ ||
+      row.position < cluster_.forgotten_changes()) {
     if (row.scores.empty() && entries_ + cluster_.size() > kMaxEntries) {
       for (Row& other : rows_) other = Row();
       entries_ = 0;
@@ -75,9 +75,10 @@ ScoreTable::Row& ScoreTable::up_to_date(const Request& request) {
     rebuild(row, request);
     return row;
   }
-  for (std::uint64_t at = row.position; at < cluster_.log_end(); ++at)
-    rescore(row, request, cluster_.log_entry(at));
-  row.position = cluster_.log_end();
+  while (row.position < cluster_.last_change()) {
+    const NodeId node = cluster_.changed(++row.position);
+    if (!node.is_none()) rescore(row, request, node);
+  }
   return row;
 }
 
@@ -89,7 +90,8 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
   row.total_slots = 0;
   row.feasible = 0;
   row.epoch = epoch_;
-  row.position = cluster_.log_end();
+  row.position = cluster_.last_change();
+  row.membership = cluster_.membership();
   for (std::uint32_t i = 0; i < cluster_.size(); ++i) rescore(row, request, NodeId(i));
 }
 

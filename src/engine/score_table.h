@@ -47,7 +47,8 @@ class ScoreTable {
     std::vector<std::int32_t> slots;
     std::int64_t total_slots = 0;
     std::int32_t feasible = 0;
-    std::uint64_t position = 0;  // in the cluster's log
+    std::uint64_t position = 0;    // the last change of the cluster that is in it
+    std::uint64_t membership = 0;  // of the cluster when the row was made
     std::uint64_t epoch = 0;
   };
 

@@ -1,0 +1,116 @@
+// What is free on a node: the view that policies score and requests are
+// fitted against. What a device is lies with the shape of its node, which
+// alike nodes share; only what is free of it is kept by state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace gridfold {
+
+// What a device is, whatever is held of it.
+struct DeviceKind {
+  std::uint16_t device_class = 0;
+  std::uint16_t model = 0;
+  std::int64_t memory = -1;  // bytes in all, -1 unknown
+  friend bool operator==(const DeviceKind&, const DeviceKind&) = default;
+};
+
+// What is free of a device.
+struct DeviceState {
+  std::int64_t free_memory = -1;   // bytes not held by slices, -1 unknown
+  std::int32_t free_share = 1000;  // thousandths
+  std::int32_t holders = 0;
+  friend bool operator==(const DeviceState&, const DeviceState&) = default;
+};
+
+// One device's room, both together. A whole-device holding takes all of it and
+// needs holders == 0; a slice takes share, memory or both.
+struct DeviceRoom {
+  std::uint16_t device_class = 0;
+  std::uint16_t model = 0;
+  bool usable = true;              // false: quarantined
+  std::int32_t free_share = 1000;  // thousandths
+  std::int32_t holders = 0;
+  std::int64_t memory = -1;       // bytes in all, -1 unknown
+  std::int64_t free_memory = -1;  // bytes not held by slices, -1 unknown
+};
+
+// The devices that nodes of one make have in common. `empty` is the state of
+// each when nothing is held.
+struct NodeShape {
+  std::vector<DeviceKind> kinds;
+  std::vector<DeviceState> empty;
+};
+
+// The devices of a node, read as a sequence of DeviceRoom values.
+class DeviceRooms {
+ public:
+  DeviceRooms() = default;
+  // `kinds` and `states` have the same length and outlive the view; bit i of
+  // `usable` is device i.
+  DeviceRooms(std::span<const DeviceKind> kinds, std::span<const DeviceState> states,
+              std::uint64_t usable)
+      : kinds_(kinds.data()), states_(states.data()), size_(kinds.size()), usable_(usable) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  DeviceRoom operator[](std::size_t i) const {
+    const DeviceKind& kind = kinds_[i];
+    const DeviceState& state = states_[i];
+    return {kind.device_class, kind.model,  (usable_ >> i & 1) != 0, state.free_share,
+            state.holders,     kind.memory, state.free_memory};
+  }
+
+  std::span<const DeviceKind> kinds() const { return {kinds_, size_}; }
+  std::span<const DeviceState> states() const { return {states_, size_}; }
+  std::uint64_t usable() const { return usable_; }
+
+  class Iterator {
+   public:
+    using value_type = DeviceRoom;
+    using reference = DeviceRoom;
+    using pointer = void;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::input_iterator_tag;
+
+    Iterator(const DeviceRooms& rooms, std::size_t at) : rooms_(&rooms), at_(at) {}
+    DeviceRoom operator*() const { return (*rooms_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    const DeviceRooms* rooms_;
+    std::size_t at_;
+  };
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size_}; }
+
+ private:
+  const DeviceKind* kinds_ = nullptr;
+  const DeviceState* states_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t usable_ = 0;
+};
+
+// Valid until the books change.
+struct NodeRoom {
+  std::int64_t cpu = 0;     // millicores free
+  std::int64_t memory = 0;  // bytes free
+  DeviceRooms devices;
+  // Whose room this is as the books stand now, and which state of it (no two
+  // states of any node share a version): what a policy derives from it may be
+  // kept while the version is the same. None: a room that is only considered.
+  NodeId node = NodeId::none();
+  std::uint64_t version = 0;
+};
+
+}  // namespace gridfold

@@ -520,6 +520,7 @@ void ControlLoop::State::launch(const JobRecord& record, const Ranks& ranks, std
   order.spec = record.spec;
   order.node = engine.nodes()[task.allocation.node.value].spec.name;
   order.devices = task.allocation.devices;
+  order.start = task.allocation.start;
   order.rank = ranks.rank_of.at(index);
   order.world_size = static_cast<std::uint32_t>(ranks.peers.size());
   order.peers = ranks.peers;

@@ -74,8 +74,13 @@ Allocation allocation_from(const Json& json, const char* name, const FindNode& f
   const auto node = it->at(0).get<std::string>();
   const NodeId id = find_node(node);
   if (id.is_none()) throw std::runtime_error("unknown node " + node);
-  return {id, it->at(1).get<std::uint64_t>(),
-          it->size() > 2 ? it->at(2).get<std::int32_t>() : kNoPartition};
+  Allocation at{id, it->at(1).get<std::uint64_t>()};
+  if (it->size() > 2) {
+    at.start = it->at(2).get<std::int32_t>();
+    if (at.start < 0 || at.start >= kMaxPartitionSlots)
+      throw std::runtime_error("a partition from slot " + std::to_string(at.start));
+  }
+  return at;
 }
 
 void write_partitions(JsonWriter& json, const std::vector<PartitionProfile>& profiles) {

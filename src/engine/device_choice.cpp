@@ -5,6 +5,8 @@
 #include <cassert>
 #include <map>
 
+#include "base/planted.h"
+
 namespace gridfold {
 namespace {
 
@@ -99,25 +101,25 @@ class Chooser {
   // Of each NUMA node its part, the fullest giving first, so that the next such
   // task finds its parts as well.
   DeviceMask pick_spread(const SetRequest& request) const {
-    std::vector<std::int32_t> given(groups_.numa.size(), 0);
+    std::array<std::int32_t, kMaxDevicesPerNode> given{};
+    const std::size_t nodes = groups_.numa.size();
     const std::int32_t part = even_part(request, groups_);
     for (std::int32_t k = 0; k < request.count; ++k) {
-      std::size_t from = given.size();
+      std::size_t from = nodes;
       std::int32_t most = 0;
-      for (std::size_t n = 0; n < given.size(); ++n) {
+      for (std::size_t n = 0; n < nodes; ++n) {
         const std::int32_t left = std::popcount(idle_ & groups_.numa[n]) - given[n];
         if (given[n] < part && left > most) {
           from = n;
           most = left;
         }
       }
-      assert(from < given.size());
+      assert(from < nodes);
       ++given[from];
     }
     const std::array<const Groups*, 2> kinds = {&groups_.islands, &groups_.switches};
     DeviceMask set = 0;
-    for (std::size_t n = 0; n < given.size(); ++n)
-      set |= pick(idle_ & groups_.numa[n], given[n], kinds);
+    for (std::size_t n = 0; n < nodes; ++n) set |= pick(idle_ & groups_.numa[n], given[n], kinds);
     return set;
   }
 
@@ -171,37 +173,51 @@ DeviceMask choose_set(DeviceMask idle, const SetRequest& request, const DeviceGr
   const Chooser chooser(idle, groups);
   if (request.count > 1 && request.place == DevicePlace::kSpread)
     return chooser.pick_spread(request);
-  std::vector<const Groups*> kinds = {&groups.islands, &groups.numa, &groups.switches};
+  std::array<const Groups*, 3> kinds = {&groups.islands, &groups.numa, &groups.switches};
   DeviceMask candidates = idle;
   if (const Groups* confined = confining(request.place, groups)) {
-    std::erase(kinds, confined);
-    kinds.insert(kinds.begin(), confined);
+    // To the front, the others behind it in their order.
+    const auto at = std::find(kinds.begin(), kinds.end(), confined);
+    std::rotate(kinds.begin(), at, at + 1);
     if (request.count > 1) candidates &= union_of(*confined);
   }
   return chooser.pick(candidates, request.count, kinds);
 }
 
-std::vector<std::uint8_t> order_of_taking(DeviceMask idle, const DeviceGroups& groups) {
-  std::vector<std::uint8_t> order;
-  for (DeviceMask left = idle; left != 0; left &= left - 1)
-    order.push_back(static_cast<std::uint8_t>(std::countr_zero(left)));
-  if (!groups.known()) return order;
+DeviceOrder order_of_taking(DeviceMask idle, const DeviceGroups& groups) {
+  if (!groups.known()) {
+    DeviceOrder by_number;
+    for (DeviceMask rest = idle; rest != 0; rest &= rest - 1)
+      by_number.append(static_cast<std::uint8_t>(std::countr_zero(rest)));
+    return by_number;
+  }
   const Chooser chooser(idle, groups);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint8_t a, std::uint8_t b) {
-    return chooser.left_by(DeviceMask{1} << a) > chooser.left_by(DeviceMask{1} << b);
+  std::array<std::int64_t, kMaxDevicesPerNode> left{};
+  std::array<std::uint8_t, kMaxDevicesPerNode> devices{};
+  std::size_t count = 0;
+  for (DeviceMask rest = idle; rest != 0; rest &= rest - 1) {
+    devices[count] = static_cast<std::uint8_t>(std::countr_zero(rest));
+    left[devices[count++]] = chooser.left_by(rest & -rest);
+  }
+  std::sort(devices.begin(), devices.begin() + count, [&](std::uint8_t a, std::uint8_t b) {
+    return left[a] != left[b] ? left[a] > left[b] : a < b;
   });
+  DeviceOrder order;
+  for (std::size_t i = 0; i < count; ++i) order.append(devices[i]);
   return order;
 }
 
-const PartitionKind* PartitionTable::find(std::uint16_t name) const {
+PartitionKind PartitionTable::kind_named(std::uint16_t name) const {
   const auto it = std::find_if(kinds.begin(), kinds.end(),
                                [&](const PartitionKind& kind) { return kind.name == name; });
-  return it == kinds.end() ? nullptr : &*it;
+  return it == kinds.end() ? PartitionKind{} : *it;
 }
 
 SlotMask legal_starts(const PartitionKind& kind, SlotMask free) {
   SlotMask legal = 0;
-  for (SlotMask left = kind.starts; left != 0; left &= left - 1) {
+  const bool anywhere = GRIDFOLD_PLANTED_BUG(any_start_is_legal) && kind.length <= 8;
+  for (SlotMask left = anywhere ? 0xFFu >> (kind.length - 1) : kind.starts; left != 0;
+       left &= left - 1) {
     const SlotMask slots = slots_at(kind, std::countr_zero(left));
     if ((slots & ~free) == 0) legal |= left & -left;
   }

@@ -18,6 +18,7 @@
 // at slot 6, which spares all but one 3g.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -62,9 +63,24 @@ std::int32_t sets_of(DeviceMask idle, const SetRequest& request, const DeviceGro
 // The devices to take. Requires most_of() >= count. Where nothing is known of
 // the places: the first ones.
 DeviceMask choose_set(DeviceMask idle, const SetRequest& request, const DeviceGroups& groups);
+// Numbers of devices.
+class DeviceOrder {
+ public:
+  void append(std::uint8_t device) { devices_[size_++] = device; }
+  void append(const DeviceOrder& others) {
+    for (const std::uint8_t device : others) append(device);
+  }
+  std::uint8_t front() const { return devices_[0]; }
+  const std::uint8_t* begin() const { return devices_.data(); }
+  const std::uint8_t* end() const { return devices_.data() + size_; }
+
+ private:
+  std::array<std::uint8_t, kMaxDevicesPerNode> devices_;  // the first size_ of them
+  std::size_t size_ = 0;
+};
 // The devices of the mask in the order in which one of them had better be
 // taken; equals by number.
-std::vector<std::uint8_t> order_of_taking(DeviceMask idle, const DeviceGroups& groups);
+DeviceOrder order_of_taking(DeviceMask idle, const DeviceGroups& groups);
 
 // --- Partitions ---
 
@@ -75,13 +91,24 @@ struct PartitionKind {
   std::int32_t slices = 0;
   std::int32_t length = 0;  // slots
   SlotMask starts = 0;      // slots at which one may begin
+  friend bool operator==(const PartitionKind&, const PartitionKind&) = default;
 };
 // The ways in which a device model can be split. Empty: it cannot be.
 struct PartitionTable {
   std::vector<PartitionKind> kinds;
   SlotMask slots = 0;  // all that some partition can take
 
-  const PartitionKind* find(std::uint16_t name) const;
+  // Of length 0 when there is none of this name.
+  PartitionKind kind_named(std::uint16_t name) const;
+  friend bool operator==(const PartitionTable&, const PartitionTable&) = default;
+};
+
+// What a node's devices are to each other, and how each can be split; null: it
+// is not. Tables are lent.
+struct NodeLayout {
+  DeviceGroups groups;
+  std::vector<const PartitionTable*> tables;
+  friend bool operator==(const NodeLayout&, const NodeLayout&) = default;
 };
 
 // The slots of one partition that begins at `start`.

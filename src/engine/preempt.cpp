@@ -3,6 +3,7 @@
 // victims leave is earmarked until the job starts, so nobody slips in between.
 #include <algorithm>
 
+#include "engine/device_fit.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -12,13 +13,13 @@ struct Victim {
   TaskId task;
   const Request* request = nullptr;
   std::uint64_t devices = 0;
+  std::int32_t start = kNoPartition;
   std::int32_t priority = 0;
   std::int64_t run_ns = 0;  // what stopping it may lose
 };
 
 struct NodePlan {
-  NodeId node = NodeId::none();
-  std::uint64_t devices = 0;
+  Allocation at;
   std::vector<TaskId> victims;
   std::int64_t lost_ns = 0;
 };
@@ -30,17 +31,18 @@ bool Engine::State::preempt_for(EngineJob& job) {
 
   std::set<JobId> doomed;  // filler jobs that the plan stops
   std::vector<std::pair<std::uint32_t, Allocation>> claims;
-  std::map<NodeId, std::vector<std::pair<const Request*, std::uint64_t>>> claimed;
+  std::map<NodeId, std::vector<std::pair<const Request*, Allocation>>> claimed;
 
   // The node's room once all that leaves has left, the plan so far included.
   const auto future_room = [&](NodeId node, Cluster::Scratch& book) {
     cluster.planned(node, book);
     for (const Holding& holding : cluster.holdings(node)) {
       if (!holding.leaves && doomed.count(holding.job) != 0)
-        Cluster::add_back(book, cluster.request(holding.request), holding.devices);
+        Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
     }
     if (const auto it = claimed.find(node); it != claimed.end()) {
-      for (const auto& [request, devices] : it->second) Cluster::take_out(book, *request, devices);
+      for (const auto& [request, at] : it->second)
+        Cluster::take_out(book, *request, at.devices, at.start);
     }
   };
 
@@ -57,7 +59,8 @@ bool Engine::State::preempt_for(EngineJob& job) {
       if (!is_filler(other)) continue;
       const Instant since = other.record.started_at;
       candidates.push_back({holding.task(), &cluster.request(holding.request), holding.devices,
-                            other.record.spec->priority, since.is_never() ? 0 : (now - since).ns});
+                            holding.start(), other.record.spec->priority,
+                            since.is_never() ? 0 : (now - since).ns});
     }
     std::sort(candidates.begin(), candidates.end(), [](const Victim& a, const Victim& b) {
       if (a.priority != b.priority) return a.priority < b.priority;
@@ -66,28 +69,29 @@ bool Engine::State::preempt_for(EngineJob& job) {
     });
     std::size_t used = 0;
     while (!fits(book.room(), request) && used < candidates.size()) {
-      Cluster::add_back(book, *candidates[used].request, candidates[used].devices);
+      const Victim& victim = candidates[used];
+      Cluster::add_back(book, *victim.request, victim.devices, victim.start);
       ++used;
     }
     if (!fits(book.room(), request)) return plan;
     // Spare whoever turns out not to be needed, the most valued first.
     for (std::size_t i = used; i-- > 0;) {
       const Victim& victim = candidates[i];
-      Cluster::take_out(book, *victim.request, victim.devices);
+      Cluster::take_out(book, *victim.request, victim.devices, victim.start);
       if (fits(book.room(), request)) continue;
-      Cluster::add_back(book, *victim.request, victim.devices);
+      Cluster::add_back(book, *victim.request, victim.devices, victim.start);
       plan.victims.push_back(victim.task);
       plan.lost_ns += victim.run_ns;
     }
-    plan.node = node;
-    plan.devices = policy->choose(book.room(), request).devices;
+    const std::uint64_t devices = policy->choose(book.room(), request).devices;
+    plan.at = {node, devices, choose_start(book.room(), request, devices)};
     return plan;
   };
 
   const auto better = [&](const NodePlan& a, const NodePlan& b) {
     if (a.victims.size() != b.victims.size()) return a.victims.size() < b.victims.size();
     if (a.lost_ns != b.lost_ns) return a.lost_ns < b.lost_ns;
-    return cluster.name_rank(a.node) < cluster.name_rank(b.node);
+    return cluster.name_rank(a.at.node) < cluster.name_rank(b.at.node);
   };
 
   const auto& roles = job.record.spec->roles;
@@ -101,14 +105,13 @@ bool Engine::State::preempt_for(EngineJob& job) {
         const NodeId node(n);
         if (!cluster.usable(node)) continue;
         const NodePlan plan = plan_on(node, request);
-        if (!plan.node.is_none() && (best.node.is_none() || better(plan, best))) best = plan;
-        if (!best.node.is_none() && best.victims.empty()) break;
+        if (!plan.at.node.is_none() && (best.at.node.is_none() || better(plan, best))) best = plan;
+        if (!best.at.node.is_none() && best.victims.empty()) break;
       }
-      if (best.node.is_none()) return false;
+      if (best.at.node.is_none()) return false;
       for (const TaskId victim : best.victims) doomed.insert(victim.job);
-      claims.emplace_back(first + static_cast<std::uint32_t>(k),
-                          Allocation{best.node, best.devices});
-      claimed[best.node].emplace_back(&request, best.devices);
+      claims.emplace_back(first + static_cast<std::uint32_t>(k), best.at);
+      claimed[best.at.node].emplace_back(&request, best.at);
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }

@@ -29,6 +29,11 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kExceedsQuotaMax,
      "Needs {need} of {resource}, more than the limit {limit} of queue {queue}.",
      "需要 {resource} {need}，超过队列 {queue} 的上限 {limit}。"},
+    {ReasonCode::kUnsatisfiableTopology,
+     "Needs room for {need} tasks in one domain as the topology asks (level {level}); even empty, "
+     "the largest holds {largest}.",
+     "按拓扑要求（层级 {level}）需要在一个域中容纳 {need} 个任务，但最大的域即使空闲也只容纳 "
+     "{largest} 个。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
@@ -120,6 +125,18 @@ constexpr PlaceWords kPlaceWords[] = {
     {"same_switch", "under one PCIe switch", "位于同一 PCIe 交换机下"},
     {"spread", "spread evenly over the NUMA nodes", "均匀分布于各 NUMA 节点"},
 };
+// Fragmented and GangIncomplete when it is the topology that binds.
+constexpr Sentence kNoDomain = {
+    ReasonCode::kFragmented,
+    "{in_all} tasks would fit now, but the gang needs {need} in one domain as its topology asks "
+    "(level {level}), and the best, {domain}, holds {have}.",
+    "目前共能放下 {in_all} 个任务，但按拓扑要求（层级 {level}）一个域中需要 {need} 个，最好的域 "
+    "{domain} 只能放下 {have} 个。"};
+constexpr Sentence kDomainIncomplete = {
+    ReasonCode::kGangIncomplete,
+    "{have} of the gang's {need} tasks would fit now in {domain}, the best domain of level "
+    "{level}.",
+    "任务组需要 {need} 个任务，层级 {level} 中最好的域 {domain} 目前只能放下 {have} 个。"};
 
 const Sentence* find_sentence(ReasonCode code) {
   for (const auto& sentence : kSentences)
@@ -269,10 +286,14 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);
   std::vector<Reason::Param> shown = params;
-  const Sentence* special = sentence_of_devices(*known, shown, language);
-  const auto sentence = special == nullptr               ? reason_template(*known, language)
-                        : language == Language::kChinese ? special->chinese
-                                                         : special->english;
+  std::string_view sentence = reason_template(*known, language);
+  const auto say = [&](const Sentence& other) {
+    sentence = language == Language::kChinese ? other.chinese : other.english;
+  };
+  for (const Sentence& of_level : {kNoDomain, kDomainIncomplete}) {
+    if (*known == of_level.code && find_param(params, "level")) say(of_level);
+  }
+  if (const Sentence* of_devices = sentence_of_devices(*known, shown, language)) say(*of_devices);
   auto text = fill(sentence, shown, of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;
   const auto detail = failure_detail(params, language);

@@ -100,7 +100,11 @@ void write_node(JsonWriter& json, const NodeRecord& node, const Engine& engine,
   json.key("devices");
   write_devices(json, node, room);
   json.key("domains").begin_array();
-  for (const auto& domain : node.spec.domains) json.string(domain);
+  for (const auto& domain : node.spec.domains) {
+    json.begin_object();
+    if (!domain.level.empty()) json.key("level").string(domain.level);
+    json.key("name").string(domain.name).end_object();
+  }
   json.end_array();
   json.key("labels").begin_object();
   for (const auto& [name, value] : node.spec.labels) json.key(name).string(value);

@@ -41,14 +41,16 @@ Ranks ranks_of(const JobRecord& record, std::span<const NodeRecord> nodes) {
 }  // namespace
 
 struct ControlLoop::State {
-  State(ControlOptions o, Engine e, Store& s, Backend& b, Clock& c)
-      : options(std::move(o)), engine(std::move(e)), store(s), backend(b), clock(c) {}
+  State(ControlOptions o, Engine e, Store& s, Backend& b, Executor& x, Clock& c)
+      : options(std::move(o)), engine(std::move(e)), store(s), backend(b), executor(x), clock(c) {}
 
   ControlOptions options;
   Engine engine;
   Store& store;
   Backend& backend;
+  Executor& executor;
   Clock& clock;
+  Backend::EventSink sink;
 
   records::Meta meta;
   Revision meta_revision = 0;  // of live/meta: ours as long as we own the store
@@ -95,9 +97,9 @@ struct ControlLoop::State {
 };
 
 ControlLoop::ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
-                         Clock& clock)
-    : state_(
-          std::make_unique<State>(std::move(options), std::move(engine), store, backend, clock)) {}
+                         Executor& executor, Clock& clock)
+    : state_(std::make_unique<State>(std::move(options), std::move(engine), store, backend,
+                                     executor, clock)) {}
 ControlLoop::~ControlLoop() = default;
 
 const Engine& ControlLoop::engine() const { return state_->engine; }
@@ -109,6 +111,7 @@ Revision ControlLoop::revision() const { return state_->revision; }
 
 Result<void> ControlLoop::start(Backend::EventSink sink) {
   State& s = *state_;
+  s.sink = sink;
   if (auto loaded = s.load(); !loaded) return loaded;
   // Owning the store: whoever wrote live/meta last. Every later commit
   // compares its revision, so a daemon that was replaced cannot write.
@@ -193,9 +196,9 @@ Result<void> ControlLoop::State::load() {
     events.emplace_back(JobRestored{std::move(*record)});
   }
   // No node is up yet and no time passes: records go in, nothing is decided.
-  const Decisions nothing = engine.step(Instant{}, events);
-  assert(nothing.list.empty() && nothing.changed_jobs.empty());
-  static_cast<void>(nothing);
+  const Decisions restored = engine.step(Instant{}, events);
+  assert(restored.list.empty() && restored.changed_jobs.empty());
+  for (const Solve& solve : restored.solves) executor.run(solve, sink);
   return {};
 }
 
@@ -356,6 +359,8 @@ Instant ControlLoop::turn() {
   events.reserve(incoming.size());
   for (const State::Incoming& in : incoming) events.push_back(in.event);
   const Decisions decisions = s.engine.step(now, events);
+  // Pure work, so it need not wait for the commit.
+  for (const Solve& solve : decisions.solves) s.executor.run(solve, s.sink);
   Transaction transaction = s.transaction_for(decisions);
   if (!transaction.put.empty() || !transaction.erase.empty()) {
     s.keys.expire(now, transaction);

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "control/backend.h"
 #include "control/clock.h"
+#include "control/executor.h"
 #include "control/store.h"
 #include "engine/engine.h"
 
@@ -68,11 +69,12 @@ struct ControlOptions {
 
 class ControlLoop {
  public:
-  ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend, Clock& clock);
+  ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
+              Executor& executor, Clock& clock);
   ~ControlLoop();
 
-  // Loads the store, restores the engine, opens the backend (its events must
-  // be handed to post()), reconciles.
+  // Loads the store, restores the engine, opens the backend, reconciles. What
+  // backend and executor tell the sink must be handed to post().
   Result<void> start(Backend::EventSink sink);
 
   // --- Input: takes effect in the next turn; completions are called from

@@ -53,6 +53,20 @@ Reason reason_from(const Json& json) {
   return reason;
 }
 
+// {"rack": "r3"}, or "rack-3" where the level has no name.
+DomainStep domain_from(const Json& json) {
+  DomainStep step;
+  if (json.is_string()) {
+    step.name = json.get<std::string>();
+  } else {
+    if (!json.is_object() || json.size() != 1) throw std::runtime_error("a domain has one level");
+    const auto entry = json.items().begin();
+    step = DomainStep(entry.key(), entry.value().get<std::string>());
+  }
+  if (step.name.empty()) throw std::runtime_error("a domain has no name");
+  return step;
+}
+
 void write_time(JsonWriter& json, const char* name, Instant at) {
   if (!at.is_never()) json.key(name).number(at.ns);
 }
@@ -273,7 +287,13 @@ std::string encode_node(const NodeRecord& record) {
     json.end_object();
   }
   json.end_array().key("domains").begin_array();
-  for (const std::string& domain : spec.domains) json.string(domain);
+  for (const DomainStep& domain : spec.domains) {
+    if (domain.level.empty()) {
+      json.string(domain.name);
+    } else {
+      json.begin_object().key(domain.level).string(domain.name).end_object();
+    }
+  }
   json.end_array().key("labels").begin_object();
   for (const auto& [name, value] : spec.labels) json.key(name).string(value);
   json.end_object();
@@ -307,7 +327,9 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.fault = item.value("fault", std::string());
       record.spec.devices.push_back(std::move(device));
     }
-    record.spec.domains = json.at("domains").get<std::vector<std::string>>();
+    for (const Json& domain : json.at("domains")) {
+      record.spec.domains.push_back(domain_from(domain));
+    }
     record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});

@@ -7,6 +7,7 @@
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
+#include "engine/growth.h"
 
 namespace gridfold {
 
@@ -136,8 +137,10 @@ NodeId Cluster::put(NodeRecord record) {
   NodeId id;
   if (known) {
     id = *known;
+    if (records_[id.value].spec.domains != record.spec.domains) ++path_changes_;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
+    reserve_more(nodes_, 1);
     nodes_.emplace_back();
     records_.emplace_back();
     by_name_.emplace(record.spec.name, id);
@@ -357,6 +360,15 @@ void Cluster::book(Scratch& scratch, const Holding& holding, int sign) const {
   apply(scratch, requests_[holding.request], holding.devices, holding.start(), sign);
 }
 
+void Cluster::copy_room(NodeId id, Scratch& scratch) const {
+  const NodeRoom now = room(id);
+  scratch.shape = &states_.shape_of(nodes_[id.value].state);
+  scratch.devices.assign(now.devices.states().begin(), now.devices.states().end());
+  scratch.usable = now.devices.usable();
+  scratch.cpu = now.cpu;
+  scratch.memory = now.memory;
+}
+
 void Cluster::planned(NodeId id, Scratch& scratch) const {
   empty_into(id, scratch);
   for (const Holding& holding : holdings(id)) {
@@ -448,7 +460,7 @@ void Cluster::grow_log() {
 std::size_t Cluster::book_bytes() const {
   std::size_t claims = 0;
   for (const auto& [node, list] : claims_) claims += list.capacity() * sizeof(Holding);
-  return nodes_.size() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
+  return nodes_.capacity() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
          log_.size() * sizeof(NodeId) + name_ranks_.size() * sizeof(std::uint32_t);
 }
 
@@ -462,7 +474,8 @@ std::size_t Cluster::record_bytes() const {
     for (const DeviceSpec& device : record.spec.devices)
       bytes +=
           text(device.device_class) + text(device.model) + text(device.uid) + text(device.fault);
-    for (const std::string& domain : record.spec.domains) bytes += sizeof domain + text(domain);
+    for (const DomainStep& domain : record.spec.domains)
+      bytes += sizeof domain + text(domain.level) + text(domain.name);
     for (const auto& [key, value] : record.spec.labels)
       bytes += 2 * sizeof key + 48 + text(key) + text(value);
   }

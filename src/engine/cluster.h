@@ -82,6 +82,8 @@ class Cluster {
   bool usable(NodeId node) const {  // takes new tasks
     return nodes_[node.value].takes_tasks;
   }
+  // Another number whenever nodes came, left, or changed their path of domains.
+  std::uint64_t topology_version() const { return membership_ + path_changes_; }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -129,6 +131,8 @@ class Cluster {
           cpu, memory, {shape->kinds, devices, usable}, NodeId::none(), 0, shape->known_layout()};
     }
   };
+  // What room() gives.
+  void copy_room(NodeId node, Scratch& scratch) const;
   // Capacity less the holdings that stay, less the claims.
   void planned(NodeId node, Scratch& scratch) const;
   // Capacity less all holdings, claims not counted.
@@ -205,6 +209,7 @@ class Cluster {
   std::uint64_t first_change_ = 0;                 // nothing before it was ever known
   std::uint64_t last_change_ = 0;
   std::uint64_t membership_ = 0;
+  std::uint64_t path_changes_ = 0;
 };
 
 }  // namespace gridfold

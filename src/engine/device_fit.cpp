@@ -37,6 +37,20 @@ DeviceMask fullest(const NodeRoom& node, const DeviceOrder& devices) {
   return DeviceMask{1} << best;
 }
 
+StartChoice partition_choice(const NodeRoom& node, const Request& request, DeviceMask devices) {
+  for (const DeviceNeed& need : request.devices) {
+    if (need.partition == 0) continue;
+    for (DeviceMask left = devices; left != 0; left &= left - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(left));
+      const DeviceRoom device = node.devices[i];
+      if (!device_fits(device, need)) continue;
+      return choose_start(*node.layout->tables[i], need.kinds[device.table], device.free_slots);
+    }
+    assert(false && "the devices were not chosen for this request");
+  }
+  return {};
+}
+
 }  // namespace
 
 DeviceMask open_devices(const NodeRoom& node, const DeviceNeed& need) {
@@ -108,18 +122,11 @@ DeviceOrder order_of_devices(const NodeRoom& node, const DeviceNeed& need, Devic
 }
 
 std::int32_t choose_start(const NodeRoom& node, const Request& request, DeviceMask devices) {
-  for (const DeviceNeed& need : request.devices) {
-    if (need.partition == 0) continue;
-    for (DeviceMask left = devices; left != 0; left &= left - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(left));
-      const DeviceRoom device = node.devices[i];
-      if (!device_fits(device, need)) continue;
-      const PartitionTable& table = *node.layout->tables[i];
-      return choose_start(table, need.kinds[device.table], device.free_slots).start;
-    }
-    assert(false && "the devices were not chosen for this request");
-  }
-  return kNoPartition;
+  return partition_choice(node, request, devices).start;
+}
+
+std::int64_t partition_loss(const NodeRoom& node, const Request& request, DeviceMask devices) {
+  return partition_choice(node, request, devices).lost;
 }
 
 }  // namespace gridfold

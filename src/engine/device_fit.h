@@ -42,5 +42,7 @@ DeviceOrder order_of_devices(const NodeRoom& node, const DeviceNeed& need, Devic
 // Where on the devices that were chosen the request's partition begins;
 // kNoPartition when it asks for none.
 std::int32_t choose_start(const NodeRoom& node, const Request& request, DeviceMask devices);
+// What that costs of the usefulness of the device's slots; 0 without a partition.
+std::int64_t partition_loss(const NodeRoom& node, const Request& request, DeviceMask devices);
 
 }  // namespace gridfold

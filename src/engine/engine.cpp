@@ -36,6 +36,12 @@ Decisions Engine::step(Instant now, std::span<const Event> events) {
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
 
+  if (!s.solve_awaited) {
+    if (auto problem = s.policy->problem()) {
+      s.solve_awaited = true;
+      s.out.solves.push_back({++s.solves, std::move(problem)});
+    }
+  }
   for (const auto& [id, before] : s.turn.jobs) s.out.changed_jobs.push_back(id);
   for (const auto& [id, before] : s.turn.nodes) s.out.changed_nodes.push_back(id);
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());

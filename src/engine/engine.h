@@ -25,17 +25,11 @@
 #include "base/time.h"
 #include "engine/cluster.h"
 #include "engine/placement.h"
+#include "engine/placement_options.h"
 #include "model/decision.h"
 #include "model/event.h"
 
 namespace gridfold {
-
-// Among nodes of the best score.
-enum class TieBreak : std::uint8_t {
-  kLowestName,   // the first in order of name
-  kRandom,       // uniformly, from the engine's own seeded stream
-  kSeededOrder,  // the first in an order of the nodes drawn once, from the seed
-};
 
 // Whether every step ends with a recount of all derived state (and aborts on a
 // difference): for tests, since it costs a look at every record.
@@ -45,6 +39,7 @@ struct EngineOptions {
   std::uint64_t seed = 0;
   Verify verify = Verify::kOff;
   TieBreak tie_break = TieBreak::kLowestName;
+  PlacementIndex placement_index = PlacementIndex::kTree;
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);

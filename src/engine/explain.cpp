@@ -321,6 +321,16 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                            std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
     name_absent_nodes();
   }
+  // What the nodes would do for, the domains need not.
+  const bool never = !reasons.empty() && (reasons.front().code == ReasonCode::kNoMatchingNode ||
+                                          reasons.front().code == ReasonCode::kExceedsCluster);
+  if (!never) {
+    auto topology = topology_reason(job);
+    if (topology && std::find(reasons.begin(), reasons.end(), *topology) == reasons.end()) {
+      const bool first = is_never(topology->code);
+      reasons.insert(first ? reasons.begin() : reasons.end(), std::move(*topology));
+    }
+  }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.
   const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForRoom;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "engine/growth.h"
+
 namespace gridfold {
 namespace {
 
@@ -69,6 +71,7 @@ std::uint32_t HoldingLists::take_block(std::uint8_t block) {
     return first;
   }
   const std::size_t first = holdings_.size();
+  reserve_more(holdings_, kLeast << block);
   holdings_.resize(first + (kLeast << block));
   return static_cast<std::uint32_t>(first);
 }
@@ -80,7 +83,7 @@ void HoldingLists::give_block(std::uint32_t first, std::uint8_t block) {
 std::size_t HoldingLists::bytes() const {
   std::size_t spare = 0;
   for (const auto& blocks : spare_) spare += blocks.capacity() * sizeof(std::uint32_t);
-  return holdings_.size() * sizeof(Holding) + spare;
+  return holdings_.capacity() * sizeof(Holding) + spare;
 }
 
 }  // namespace gridfold

@@ -54,6 +54,17 @@ std::optional<std::string> broken_choice(const Cluster& cluster, NodeId node) {
   return std::nullopt;
 }
 
+// The node's domain of the level, by its path; the node itself for kNodeLevel.
+std::string domain_of(const NodeRecord& node, const std::string& level) {
+  if (level == kNodeLevel) return node.spec.name;
+  std::string path;
+  for (const DomainStep& step : node.spec.domains) {
+    path += "/" + step.name;
+    if (step.level == level) return path;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::string> Engine::check_invariants() const {
@@ -111,6 +122,15 @@ std::optional<std::string> Engine::check_invariants() const {
       }
       const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
       if (runs && present < role.min) return name + ": a gang runs below its minimum";
+    }
+    if (const std::string& level = record.spec->topology.require; !level.empty()) {
+      std::set<std::string> used;
+      for (const TaskRecord& task : record.tasks) {
+        if (holds_allocation(task.phase))
+          used.insert(domain_of(cluster.record(task.allocation.node), level));
+      }
+      if (used.size() > 1 || used.count("") != 0)
+        return name + ": crosses the domain that it requires";
     }
     if (record.state == JobState::kPending && holding != 0) return name + ": pending, yet holds";
     if (is_terminal(record.state) && holding != 0) return name + ": ended, yet holds";

@@ -216,7 +216,7 @@ void Engine::State::apply(const Event& event) {
               for (std::int32_t i = 0; i < e.spec->roles[r].count; ++i)
                 learned |= policy->observe(*job.requests[r]);
             }
-            if (learned) scores.forget_scores();
+            if (learned) forget_scores();
             out.list.emplace_back(JobChanged{e.id, JobState::kPending, JobState::kPending,
                                              Reason(ReasonCode::kNotYetConsidered)});
             if (e.never) end(job, JobState::kCancelled, *e.never);
@@ -297,6 +297,12 @@ void Engine::State::apply(const Event& event) {
             EngineJob& job = jobs[e.record.id];
             job.record = e.record;
             attach(job);
+          },
+          [&](const Solved& e) {
+            // Of this engine's last question; told again after a rejected turn.
+            if (!solve_awaited || e.id != solves) return;
+            solve_awaited = false;
+            if (policy->adopt(*e.answer)) forget_scores();
           },
           [&](const TurnCommitted& e) {
             while (!journal.empty() && journal.front().number <= e.turn) journal.pop_front();
@@ -391,7 +397,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
 void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   release(job, index);
-  if (policy->departed(request)) scores.forget_scores();
+  if (policy->departed(request)) forget_scores();
 }
 
 void Engine::State::let_go(EngineJob& job, std::uint32_t index) {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "engine/cluster.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -34,6 +36,15 @@ class PlacementPolicy {
   // was asked for.
   virtual bool draws_among_equals() const { return false; }
 
+  // What besides its room decides how this node is scored: nodes of the same
+  // room and the same key get the same choice, which is then worked out once
+  // for all of them. A policy that scores by the node's number, record or
+  // history says so here, and touch()es a node whose key has changed.
+  virtual std::uint64_t node_key(NodeId node) const {
+    static_cast<void>(node);
+    return 0;
+  }
+
   // Called only when `request` fits on `node`.
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 
@@ -49,6 +60,15 @@ class PlacementPolicy {
   // for observe().
   virtual bool departed(const Request& request) {
     static_cast<void>(request);
+    return false;
+  }
+
+  // Work that the policy wants done outside the step, such as a plan; null:
+  // none now. At most one is under way: asked for again once adopt() was called.
+  virtual std::shared_ptr<const SolveProblem> problem() { return nullptr; }
+  // The answer to the last problem(). True as for observe().
+  virtual bool adopt(const SolveAnswer& answer) {
+    static_cast<void>(answer);
     return false;
   }
 };

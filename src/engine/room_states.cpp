@@ -1,8 +1,8 @@
 #include "engine/room_states.h"
 
 #include <algorithm>
-#include <bit>
-#include <cassert>
+
+#include "engine/growth.h"
 
 namespace gridfold {
 namespace {
@@ -78,6 +78,7 @@ StateIndex RoomStates::enter(const RoomState& state) {
 StateIndex RoomStates::spare_record() {
   const std::size_t enough = nodes_expected_ + nodes_expected_ / 8 + kLeastRecords;
   if (records_.size() < enough) {
+    reserve_more(records_, 1);
     records_.emplace_back();
     if (records_.size() > buckets_.size()) grow_buckets();
     return static_cast<StateIndex>(records_.size() - 1);
@@ -118,6 +119,7 @@ std::uint32_t RoomStates::device_range(std::size_t count) {
     return start;
   }
   const std::size_t start = devices_.size();
+  reserve_more(devices_, count);
   devices_.resize(start + count);
   return static_cast<std::uint32_t>(start);
 }
@@ -140,7 +142,7 @@ NodeRoom RoomStates::room(StateIndex index, NodeId node, std::uint64_t version) 
 std::size_t RoomStates::bytes() const {
   std::size_t ranges = 0;
   for (const auto& spare : spare_ranges_) ranges += spare.capacity();
-  return records_.size() * sizeof(Record) + devices_.size() * sizeof(DeviceState) +
+  return records_.capacity() * sizeof(Record) + devices_.capacity() * sizeof(DeviceState) +
          buckets_.size() * sizeof(StateIndex) + ranges * sizeof(std::uint32_t);
 }
 

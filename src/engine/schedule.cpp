@@ -19,6 +19,10 @@ void Engine::State::enter_queue(EngineJob& job) {
     key.push_back(static_cast<std::uint32_t>(roles[r].count));
     key.push_back(static_cast<std::uint32_t>(roles[r].min));
   }
+  if (const TopologyWish& wish = job.record.spec->topology; !wish.empty()) {
+    const auto next = static_cast<std::uint32_t>(wishes.size());
+    key.push_back(wishes.emplace(wish, next).first->second);
+  }
   auto& slot = groups[key];
   if (!slot) {
     slot = std::make_unique<PendingGroup>();
@@ -157,9 +161,13 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
-  for (std::size_t r = 0; r < group.asks.size() && room; ++r)
-    room = scores.total_slots(*group.asks[r].request) >=
-           group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+  const bool by_tree = goes_by_tree(job);
+  for (std::size_t r = 0; r < group.asks.size() && room; ++r) {
+    const Request& request = *group.asks[r].request;
+    const std::int64_t least =
+        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+    room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
+  }
   if (room) {
     const std::vector<Placed> placed = place(job, target);
     if (!placed.empty()) {
@@ -176,6 +184,12 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
                                                         const std::vector<std::int64_t>& target) {
+  return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+}
+
+// Task by task on the best of all nodes.
+std::vector<Engine::State::Placed> Engine::State::place_anywhere(
+    EngineJob& job, const std::vector<std::int64_t>& target) {
   std::vector<Placed> placed;
   const auto& roles = job.record.spec->roles;
   std::uint32_t first = 0;

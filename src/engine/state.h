@@ -13,7 +13,9 @@
 
 #include "base/random.h"
 #include "engine/cluster.h"
+#include "engine/domain_slots.h"
 #include "engine/engine.h"
+#include "engine/gang_placement.h"
 #include "engine/queue_tree.h"
 #include "engine/score_table.h"
 
@@ -72,7 +74,10 @@ struct Engine::State {
   State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
       : options(o),
         policy(std::move(p)),
-        scores(cluster, *policy, o.tie_break, o.seed),
+        scores(cluster, *policy,
+               {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
+        domains(cluster, *policy),
+        gangs(cluster, domains, o.tie_break, o.seed),
         random(o.seed, "engine.ties") {
     policy->prepare(cluster);
   }
@@ -81,6 +86,9 @@ struct Engine::State {
   std::unique_ptr<PlacementPolicy> policy;
   Cluster cluster;
   ScoreTable scores;
+  DomainSlots domains;
+  GangPlacer gangs;
+  std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of groups
   QueueTree queues;
   RandomStream random;
 
@@ -94,6 +102,8 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
+  std::uint64_t solves = 0;    // handed out so far
+  bool solve_awaited = false;  // the last of them
 
   // This turn.
   Instant now{};
@@ -105,6 +115,12 @@ struct Engine::State {
 
   std::deque<Turn> journal;                            // turns not yet committed, oldest first
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
+
+  // The policy has learned something: all scores are out of date.
+  void forget_scores() {
+    scores.forget_scores();
+    domains.forget_scores();
+  }
 
   // --- engine.cpp: records, journal ---
   EngineJob* find(JobId id);
@@ -155,11 +171,28 @@ struct Engine::State {
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
   std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
+  std::vector<Placed> place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+
+  // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
+  bool goes_by_tree(const EngineJob& job);
+  std::vector<Placed> place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+
+  // --- gang_reasons.cpp ---
+  // What the job's topology has against its start, if anything.
+  std::optional<Reason> topology_reason(const EngineJob& job);
 
   // --- preempt.cpp ---
   // Earmarks room of fillers for the job and stops them; false if that is not
   // enough.
   bool preempt_for(EngineJob& job);
+  struct Eviction;
+  struct NodeEviction;
+  NodeEviction evict_on(const Eviction& so_far, NodeId node, const Request& request);
+  bool evict_for(Eviction& plan, std::uint32_t task, const Request& request,
+                 std::span<const NodeId> nodes);
+  bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
+  void number_claims(const EngineJob& job, Eviction& plan);
+  void carry_out(EngineJob& job, Eviction plan);
 
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);

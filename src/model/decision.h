@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/record.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -52,6 +53,8 @@ struct Decisions {
   // Records that differ from what is stored; sorted, each once.
   std::vector<JobId> changed_jobs;
   std::vector<NodeId> changed_nodes;
+  // To be computed; no part of what is stored.
+  std::vector<Solve> solves;
 };
 
 // A canonical byte form, appended to `out`: equal decisions give equal bytes

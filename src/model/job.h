@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "model/topology.h"
 
 namespace gridfold {
 
@@ -135,6 +136,7 @@ struct JobSpec {
   WorkloadClass workload_class = WorkloadClass::kTrain;
   std::int32_t priority = 0;  // higher first
   std::vector<Role> roles;
+  TopologyWish topology;
   std::map<std::string, std::string> env;
   std::string workdir;  // absolute, or empty: a directory of the job's own
   std::vector<StagedFile> files;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "model/topology.h"
 
 namespace gridfold {
 
@@ -55,8 +56,8 @@ struct NodeSpec {
   MilliCores cpu;
   Bytes memory;
   std::vector<DeviceSpec> devices;
-  // Path of domains from the widest to the node's own: {"zone-a", "rack-3"}.
-  std::vector<std::string> domains;
+  // Path of domains from the widest to the node's own: {{"zone", "a"}, {"rack", "r3"}}.
+  std::vector<DomainStep> domains;
   std::map<std::string, std::string> labels;
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

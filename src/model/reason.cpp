@@ -6,9 +6,10 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 31> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
+                                                     "UnsatisfiableTopology",
                                                      "QueueClosed",
                                                      "InsufficientFree",
                                                      "QuotaInUse",

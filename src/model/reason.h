@@ -19,7 +19,9 @@ enum class ReasonCode : std::uint8_t {
   // {constraint, need, largest, [within | profile]}: no node could ever hold one task
   kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
-  kQueueClosed,      // {queue}
+  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
+  kUnsatisfiableTopology,
+  kQueueClosed,  // {queue}
   // Waiting.
   // {resource, need, free, largest_block}, and for devices that must lie near to
   // each other `within` (a DevicePlace), for a partition `profile`: then the
@@ -27,8 +29,10 @@ enum class ReasonCode : std::uint8_t {
   kInsufficientFree,
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
   kFragmented,           // {need, have | roles}: each resource (each role) would do on some node,
-                         // all of them together on none
-  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now
+                         // all of them together on none. {need, have, level, domain, in_all}: so
+                         // many tasks would fit in all, but in no domain of the level
+  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now; with {level,
+                         // domain}: in the domain of that level that holds the most
   kBehindInQueue,        // {position}
   kDependencyPending,    // {job}
   kHeld,                 // {by}

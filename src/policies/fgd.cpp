@@ -174,7 +174,7 @@ Choice Fgd::choose(const NodeRoom& node, const Request& request) const {
       gain = best_gain;
     }
   }
-  return {rounded(gain), chosen};
+  return {rounded(gain) - partition_loss(node, request, chosen), chosen};
 }
 
 }  // namespace gridfold

@@ -4,7 +4,6 @@
 #include <tuple>
 
 namespace gridfold {
-namespace {
 
 RequestKind kind_of(const Request& request) {
   RequestKind kind{request.cpu, {}};
@@ -17,8 +16,6 @@ RequestKind kind_of(const Request& request) {
   }
   return kind;
 }
-
-}  // namespace
 
 void RequestMix::add(const Request& request, std::int64_t count) {
   if (request.id >= by_id_.size()) by_id_.resize(request.id + 1);

@@ -7,6 +7,7 @@
 #include "devices/device_facts.h"
 #include "wire/document.h"
 #include "wire/field.h"
+#include "wire/topology_reader.h"
 
 namespace gridfold {
 namespace {
@@ -80,11 +81,6 @@ void read_devices(const Field& field, NodeSpec& node) {
   }
 }
 
-void read_domains(const Field& field, NodeSpec& node) {
-  if (!field.is_list()) return field.fail_kind("a list", "such as [zone-a, rack-3]");
-  for (std::size_t i = 0; i < field.size(); ++i) node.domains.push_back(read_text(field.item(i)));
-}
-
 NodeSpec read_node(const Field& field) {
   NodeSpec node;
   node.name = required_text(field, "name", "name: a100");
@@ -101,7 +97,7 @@ NodeSpec read_node(const Field& field) {
     field.fail("'memory' is missing", "add the memory of a node, such as memory: 1TiB");
   }
   if (const auto devices = field.find("devices")) read_devices(*devices, node);
-  if (const auto domains = field.find("domains")) read_domains(*domains, node);
+  if (const auto domains = field.find("domains")) node.domains = read_domains(*domains);
   return node;
 }
 

@@ -11,7 +11,8 @@
 //            switch: [0, 0, 1, 1, 2, 2, 3, 3],     # likewise
 //            island: [0, 0, 0, 0, 0, 0, 0, 0],     # likewise
 //            partitioned: true}                    # given out in the model's partitions only
-//       domains: [zone-a, rack-3] # widest first; default: none
+//       domains: [{zone: a}, {rack: r3}]  # widest first; default: none. A plain
+//                                 # text is a domain of no named level.
 #pragma once
 
 #include <string>

@@ -46,7 +46,7 @@ TEST(ClusterFile, IsReadWithCountsDevicesAndDomains) {
   EXPECT_EQ(cluster->nodes[2].name, "login");
   ASSERT_EQ(cluster->nodes[0].devices.size(), 8u);
   EXPECT_EQ(cluster->nodes[0].devices[0].memory.value(), Bytes(std::int64_t{80} << 30));
-  EXPECT_EQ(cluster->nodes[0].domains, (std::vector<std::string>{"zone-a", "rack-1"}));
+  EXPECT_EQ(cluster->nodes[0].domains, (std::vector<DomainStep>{"zone-a", "rack-1"}));
 }
 
 TEST(ClusterFile, DevicesMayHaveAPlaceAndPartitions) {

@@ -90,6 +90,17 @@ RunMetrics::Counts RunMetrics::counts() const {
   return counts;
 }
 
+RunMetrics::Demand RunMetrics::gpu_demand() const {
+  Demand demand;
+  for (const auto& job : jobs_) {
+    if (!job.counted) continue;
+    const auto asked = device_thousandths(workload_.shapes[workload_.jobs[job.job].shape], "gpu");
+    demand.offered += asked;
+    if (job.state == JobState::kCancelled && job.started.is_never()) demand.blocked += asked;
+  }
+  return demand;
+}
+
 std::vector<Duration> RunMetrics::waits() const {
   std::vector<Duration> waits;
   for (const auto& job : jobs_) {

@@ -44,7 +44,8 @@ class RunMetrics {
 
   // --- So far ---
   // Whether the job submitted as `index`-th has this number.
-  bool is_numbered(std::size_t index, JobId id) const { return id.value == first_id_ + index; }
+  bool is_numbered(std::size_t index, JobId id) const { return id == id_of(index); }
+  JobId id_of(std::size_t index) const { return JobId(first_id_ + index); }
   const UsagePoint& usage() const { return usage_; }
   std::string decisions_sha256() const { return decisions_.hex(); }
   // Nodes that got a task since the last call.
@@ -55,6 +56,12 @@ class RunMetrics {
     std::int64_t submitted = 0, succeeded = 0, failed = 0, cancelled = 0;
   };
   Counts counts() const;
+  // Of what counted jobs asked for, thousandths of GPUs: all of it, and that of
+  // jobs that were cancelled before they started.
+  struct Demand {
+    std::int64_t offered = 0, blocked = 0;
+  };
+  Demand gpu_demand() const;
   std::vector<Duration> waits() const;        // of counted jobs that ran: arrival to running
   std::vector<Duration> completions() const;  // of counted jobs that ended: arrival to end
   Instant last_end() const { return last_end_; }

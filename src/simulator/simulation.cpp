@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "control/control_loop.h"
 #include "simulator/fragmentation.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold {
 namespace {
@@ -22,7 +23,8 @@ class Run {
         metrics_(input.workload),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
-        loop_(control_options(), std::move(engine), store, cluster_, clock_) {}
+        executor_(clock_),
+        loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
   Result<SimulationResult> run() {
     const auto began = std::chrono::steady_clock::now();
@@ -57,14 +59,16 @@ class Run {
   // will any more.
   bool step() {
     Instant next = std::min(next_arrival(), cluster_.next_event());
-    next = std::min(next, loop_.engine().next_wake());
+    next = std::min({next, executor_.next_event(), loop_.engine().next_wake()});
     if (next.is_never()) return false;
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
     while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
     cluster_.advance();
+    executor_.advance();
     loop_.turn();
     ++turns_;
+    if (options_.leave_when_full) cancel_waiting(first);
     for (std::size_t i = first; i < arrived_; ++i) record_arrival(input_.arrivals[i]);
     if (options_.on_progress && turns_ % kTurnsPerProgress == 0) {
       options_.on_progress(static_cast<double>(arrived_) /
@@ -94,6 +98,18 @@ class Run {
       if (!metrics_.is_numbered(index, id)) refused_ = internal("jobs are not numbered in order");
       cluster_.set_truth(id, {accepted.duration});
     });
+  }
+
+  // Of the arrivals from this one on.
+  void cancel_waiting(std::size_t first) {
+    bool any = false;
+    for (std::size_t i = first; i < arrived_; ++i) {
+      const JobRecord* job = loop_.engine().job(metrics_.id_of(i));
+      if (job == nullptr || job->state != JobState::kPending) continue;
+      any = true;
+      loop_.request(JobCancelRequested{job->id, "full"}, [](Result<void>) {});
+    }
+    if (any) loop_.turn();
   }
 
   void reported(Event event) {
@@ -177,6 +193,10 @@ class Run {
     const Instant first = Instant{} + input_.arrivals.front().at;
     if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
     result.gpu_allocated = gpu_share(gpus_held());
+    if (const auto demand = metrics_.gpu_demand(); demand.offered > 0) {
+      result.gpu_demand_blocked =
+          static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
+    }
     add_utilisation(result);
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
@@ -213,6 +233,7 @@ class Run {
   RunMetrics metrics_;
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
+  VirtualExecutor executor_;
   ControlLoop loop_;
 
   std::size_t arrived_ = 0;

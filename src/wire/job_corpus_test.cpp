@@ -96,6 +96,8 @@ TEST(JobCorpus, CodeAndSchemaKnowTheSameKeys) {
   EXPECT_EQ(keys_of(parts.at("array")), words(kArrayKeys));
   EXPECT_EQ(keys_of(parts.at("stop")), words(kStopKeys));
   EXPECT_EQ(keys_of(parts.at("checkpoint")), words(kCheckpointKeys));
+  EXPECT_EQ(keys_of(parts.at("topology")), words(kTopologyKeys));
+  EXPECT_EQ(keys_of(parts.at("segments")), words(kSegmentKeys));
 
   std::set<std::string> classes = {"cpu", "memory", "devices"};
   for (const auto name : kDeviceClasses)

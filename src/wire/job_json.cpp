@@ -54,6 +54,18 @@ void write(JsonWriter& json, const Role& role) {
   json.end_object();
 }
 
+void write(JsonWriter& json, const TopologyWish& wish) {
+  json.begin_object();
+  if (!wish.prefer.empty()) json.key("prefer").string(wish.prefer);
+  if (!wish.require.empty()) json.key("require").string(wish.require);
+  if (!wish.spread.empty()) json.key("spread").string(wish.spread);
+  if (wish.segments) {
+    json.key("segments").begin_object().key("size").number(wish.segments->size);
+    json.key("within").string(wish.segments->within).end_object();
+  }
+  json.end_object();
+}
+
 void write(JsonWriter& json, const StagedFile& file) {
   json.begin_object().key("path").string(file.path);
   if (is_valid_utf8(file.content)) {
@@ -92,6 +104,7 @@ std::string to_json(const JobSpec& spec) {
   json.key("roles").begin_array();
   for (const auto& role : spec.roles) write(json, role);
   json.end_array();
+  if (!spec.topology.empty()) write(json.key("topology"), spec.topology);
   if (!spec.env.empty()) write(json.key("env"), spec.env);
   if (!spec.workdir.empty()) json.key("workdir").string(spec.workdir);
   if (!spec.files.empty()) {

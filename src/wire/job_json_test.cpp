@@ -26,6 +26,7 @@ class SpecMaker {
     spec.priority = static_cast<std::int32_t>(random_.between(-1'000'000'000, 1'000'000'000));
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i)
       spec.roles.push_back(role("r" + std::to_string(i)));
+    if (some()) spec.topology = topology(spec);
     spec.env = env();
     if (some()) spec.workdir = "/" + text();
     for (std::uint64_t i = 0, n = random_.below(3); i < n; ++i)
@@ -120,6 +121,20 @@ class SpecMaker {
     while (some()) out.command.push_back(text());
     out.env = env();
     return out;
+  }
+  // Such as do not exclude each other.
+  TopologyWish topology(const JobSpec& spec) {
+    TopologyWish wish;
+    if (some()) wish.require = "zone";
+    if (some()) wish.prefer = "spine";
+    if (some()) wish.spread = "rack";
+    const auto fits = [&](std::int32_t size) {
+      std::int32_t least = 0;
+      for (const Role& each : spec.roles) least += each.min;
+      return spec.task_count() % size == 0 && least % size == 0;
+    };
+    if (wish.spread.empty() && fits(2)) wish.segments = Segments{2, "rack"};
+    return wish;
   }
   Retry retry() {
     Retry out;

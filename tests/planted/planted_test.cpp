@@ -45,6 +45,8 @@ constexpr Bug kBugs[] = {
     {"partitions_overlap", "I3"},
     {"any_start_is_legal", "I3"},
     {"numa_wish_ignored", "I3"},
+    {"gang_crosses_required_domain", "P1"},
+    {"spread_counts_wrong", "P1"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -14,13 +14,16 @@
 // Commands:
 //   policy NAME                              before all others
 //   node NAME gpus=8 [cpu=64] [memory=512Gi] [gpu_memory=80Gi] [model=G] [numa=4+4]
-//          [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
-//   nodes COUNT gpus=8 …                     n1, n2, …
+//         [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
+//         [domains=zone:a,rack:r1]
+//   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   queue NAME gpu=4 [priority=0]
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
 //          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
+//          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
+//          [second=2:8]  a second role of two tasks with 8 GPUs each
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
 //   advance 100        to @100               cancel|hold|release|requeue NAME
@@ -144,7 +147,25 @@ NodeSpec node_from(const std::string& name, const Arguments& arguments) {
   set_groups(arguments.text("numa"), &DeviceSpec::numa, node);
   set_groups(arguments.text("switch"), &DeviceSpec::pcie_switch, node);
   set_groups(arguments.text("island"), &DeviceSpec::island, node);
+  std::istringstream domains(arguments.text("domains"));
+  for (std::string step; std::getline(domains, step, ',');) {
+    const auto colon = step.find(':');
+    node.domains.emplace_back(step.substr(0, colon), step.substr(colon + 1));
+  }
   return node;
+}
+
+TopologyWish topology_from(const Arguments& arguments) {
+  TopologyWish wish;
+  wish.require = arguments.text("require");
+  wish.prefer = arguments.text("prefer");
+  wish.spread = arguments.text("spread");
+  if (arguments.has("segments")) {
+    const std::string segments = arguments.text("segments");
+    const auto colon = segments.find(':');
+    wish.segments = Segments{std::stoi(segments), segments.substr(colon + 1)};
+  }
+  return wish;
 }
 
 JobSpec job_from(const Arguments& arguments) {
@@ -187,6 +208,14 @@ JobSpec job_from(const Arguments& arguments) {
     role.each.devices.push_back(device);
   }
   job.roles.push_back(role);
+  job.topology = topology_from(arguments);
+  if (arguments.has("second")) {
+    const std::string second = arguments.text("second");
+    role.name = "second";
+    role.count = role.min = std::stoi(second);
+    role.each.devices = {{"gpu", std::stoi(second.substr(second.find(':') + 1))}};
+    job.roles.push_back(role);
+  }
   return job;
 }
 
@@ -243,7 +272,7 @@ class Player {
     if (verb == "nodes" && words.empty()) return world.nodes();
     if (verb == "nodes") {
       for (int i = 1; i <= std::stoi(words.at(0)); ++i)
-        world.add_node(node_from("n" + std::to_string(i), arguments));
+        world.add_node(node_from(arguments.text("name", "n") + std::to_string(i), arguments));
       return "";
     }
     if (verb == "node") return world.add_node(node_from(words.at(0), arguments)), "";

@@ -81,7 +81,7 @@ void World::open() {
   auto policy = make_policy(options_.policy, {});
   if (!policy) std::abort();
   loop_ = std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
-                                        store_, *cluster_, clock_);
+                                        store_, *cluster_, executor_, clock_);
   const auto started = loop_->start([this](Event event) { loop_->post(std::move(event)); });
   if (!started) errors_ += "error: " + started.error().describe() + "\n";
   pump();

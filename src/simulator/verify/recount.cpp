@@ -235,8 +235,27 @@ std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& r
   return sum;
 }
 
+TopologyReach Recount::reach(const JobSpec& spec, const std::vector<Room>& rooms,
+                             bool usable) const {
+  return topology_reach(world_, spec, [&](int node, const Role& role) -> std::int64_t {
+    const auto n = static_cast<std::size_t>(node);
+    return !usable || actual_[n].takes_tasks ? slots(rooms[n], role.each) : 0;
+  });
+}
+
+std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) const {
+  return verify::spread_unevenly(world_, job, [&](int node, const Role& role) -> std::int64_t {
+    const auto n = static_cast<std::size_t>(node);
+    return actual_[n].takes_tasks ? slots(now_[n], role.each) : 0;
+  });
+}
+
 bool Recount::never(const MirrorJob& job) const {
   if (configured(job.spec->queue) == nullptr || quota(job, false)) return true;
+  if (has_hard_topology(*job.spec)) {
+    const TopologyReach ever = reach(*job.spec, empty_, false);
+    if (ever.tasks < ever.need) return true;
+  }
   return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
                      [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
 }
@@ -247,7 +266,12 @@ bool Recount::never(const MirrorJob& job) const {
 bool Recount::fillers_in_the_way(const MirrorJob& job) const {
   if (job.filler() || job.spec->roles.size() != 1 || job.spec->roles[0].min != 1) return false;
   const TaskRequest& request = job.spec->roles[0].each;
+  const TopologyWish& wish = job.spec->topology;
   for (std::size_t n = 0; n < planned_.size(); ++n) {
+    const auto lies_at = [&](const std::string& level) {
+      return level.empty() || domain_at(world_.nodes[n], level).has_value();
+    };
+    if (!lies_at(wish.require) || !lies_at(wish.spread)) continue;
     // What still leaves will wake it: a filler may slip in until then.
     if (actual_[n].cpu != planned_[n].cpu) continue;
     if (actual_[n].takes_tasks && slots(without_fillers_[n], request) > 0 &&
@@ -264,7 +288,29 @@ bool Recount::comes_before(const MirrorJob& a, const MirrorJob& b) const {
   return key(a) < key(b);
 }
 
+// Reasons that name a level: the best domain's numbers, and the sum over all.
+std::optional<std::string> Recount::untrue_topology(const MirrorJob& job,
+                                                    const Reason& reason) const {
+  const bool ever = reason.code == ReasonCode::kUnsatisfiableTopology;
+  const TopologyReach mine = ever ? reach(*job.spec, empty_, false) : reach(*job.spec, now_, true);
+  const auto differs = [&](const char* param, std::int64_t counted) -> std::optional<std::string> {
+    if (reason.number(param) == counted) return std::nullopt;
+    return std::string(to_string(reason.code)) + " says " + param + "=" +
+           std::to_string(reason.number(param)) + ", counted " + std::to_string(counted);
+  };
+  if (mine.tasks >= mine.need) return std::string(reason.text("domain")) + " would do";
+  if (const auto wrong = differs("need", mine.need)) return wrong;
+  if (const auto wrong = differs(ever ? "largest" : "have", mine.tasks)) return wrong;
+  if (mine.domains.count(std::string(reason.text("domain"))) == 0)
+    return std::string(reason.text("domain")) + " is not the best domain";
+  if (reason.code != ReasonCode::kFragmented) return std::nullopt;
+  std::int64_t in_all = 0;
+  for (const Role& role : job.spec->roles) in_all += total(now_, role.each, true);
+  return differs("in_all", in_all);
+}
+
 std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& reason) const {
+  if (!reason.text("level").empty()) return untrue_topology(job, reason);
   const auto counted = [&](std::string_view param,
                            std::int64_t mine) -> std::optional<std::string> {
     const std::int64_t said = reason.number(param);
@@ -378,8 +424,10 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   const bool fits =
       std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
                   [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
+  const TopologyReach now = reach(*job.spec, now_, true);
+  const bool allowed = !has_hard_topology(*job.spec) || now.tasks >= now.need;
   // Roles that fit one by one need not fit together.
-  if (fits && job.spec->roles.size() == 1)
+  if (fits && allowed && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
   if (fillers_in_the_way(job)) return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {

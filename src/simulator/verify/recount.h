@@ -10,6 +10,7 @@
 #include "model/reason.h"
 #include "model/record.h"
 #include "simulator/verify/mirror.h"
+#include "simulator/verify/topology_check.h"
 
 namespace gridfold::verify {
 
@@ -27,6 +28,9 @@ class Recount {
 
   // Whether the job can never start on this grid under these queues.
   bool never(const MirrorJob& job) const;
+
+  // The job has just started, and its tasks could be spread more evenly.
+  std::optional<std::string> spread_unevenly(const MirrorJob& job) const;
 
  private:
   struct Device {
@@ -67,6 +71,8 @@ class Recount {
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
   std::optional<std::string> untrue(const MirrorJob& job, const Reason& reason) const;
   bool fillers_in_the_way(const MirrorJob& job) const;
+  TopologyReach reach(const JobSpec& spec, const std::vector<Room>& rooms, bool usable) const;
+  std::optional<std::string> untrue_topology(const MirrorJob& job, const Reason& reason) const;
   bool comes_before(const MirrorJob& a, const MirrorJob& b) const;
   std::int32_t priority_of(const std::string& queue) const;
 

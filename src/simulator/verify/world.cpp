@@ -74,7 +74,6 @@ std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
     node.name = "n" + std::to_string(i);
     node.cpu = MilliCores(1000 * random.between(2, 32));
     node.memory = Bytes(kGiB * random.between(8, 128));
-    node.domains = {"zone-" + std::to_string(i % 2), "rack-" + std::to_string(i / 4)};
     const int devices = pick(random, std::array{0, 1, 2, 4, 4, 8, 8});
     Model model = pick(random, kModels);
     for (int d = 0; d < devices; ++d) {
@@ -255,6 +254,56 @@ void draw_jobs(std::uint64_t seed, World& world) {
   }
 }
 
+// Zones of racks; some nodes lie in no rack, some in no domain at all, and in
+// some worlds nobody has named a level.
+void draw_domains(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.domains");
+  const bool named = !random.chance(1, 8);
+  const auto racks = static_cast<std::size_t>(random.between(2, 5));
+  for (std::size_t i = 0; i < world.nodes.size(); ++i) {
+    auto& domains = world.nodes[i].domains;
+    if (random.chance(1, 20)) continue;
+    domains.emplace_back(named ? "zone" : "", "zone-" + std::to_string(i % 2));
+    if (random.chance(1, 12)) continue;
+    domains.emplace_back(named ? "rack" : "", "rack-" + std::to_string(i / racks));
+  }
+}
+
+TopologyWish draw_wish(RandomStream& random, const JobSpec& spec) {
+  static constexpr std::array<std::string_view, 4> kLevels = {"zone", "rack", "rack", "node"};
+  TopologyWish wish;
+  const auto level = [&] { return std::string(pick(random, kLevels)); };
+  switch (random.below(5)) {
+    case 0: wish.prefer = level(); break;
+    case 1: wish.spread = level(); break;
+    case 2: {
+      std::int32_t least = 0;
+      for (const Role& role : spec.roles) least += role.min;
+      for (const std::int32_t size : {3, 2}) {
+        if (spec.task_count() % size == 0 && least % size == 0)
+          wish.segments = Segments{size, level()};
+      }
+      break;
+    }
+    default: wish.require = level(); break;
+  }
+  if (wish.require.empty() && random.chance(1, 3)) wish.require = "zone";
+  const std::string within = wish.segments ? wish.segments->within : wish.spread;
+  if (wish.require == within || wish.require == wish.prefer) wish.require.clear();
+  return wish;
+}
+
+// A third of the jobs ask for a place in the tree, gangs more often.
+void draw_wishes(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.wishes");
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (random.chance(1, job.spec.task_count() > 1 ? 2 : 6))
+        job.spec.topology = draw_wish(random, job.spec);
+    }
+  }
+}
+
 // What users, operators, disks and machines do in between.
 void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
   RandomStream random(seed, "world.actions");
@@ -349,8 +398,10 @@ World draw_world(std::uint64_t seed) {
       random.chance(1, 3) ? Duration{} : Duration::milliseconds(random.between(0, 5000));
   world.cluster.loss_detection = Duration::seconds(random.between(1, 15));
   world.nodes = draw_nodes(seed);
+  draw_domains(seed, world);
   world.queues = draw_queues(seed);
   draw_jobs(seed, world);
+  draw_wishes(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

@@ -147,7 +147,7 @@ class GangBench {
     const JobId id(next_job_++);
     std::uint32_t task = 0;
     for (const GangSeat& seat : plan->seats)
-      cluster_.take(seat.node, {id, task++}, *part_.request, seat.devices);
+      cluster_.take(seat.allocation(), {id, task++}, *part_.request);
     const auto end = Clock::now();
     if (times != nullptr)
       times->ns.push_back(

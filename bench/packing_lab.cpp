@@ -128,7 +128,8 @@ class World {
   };
   std::optional<Place> place(std::uint32_t kind) {
     const Request& request = *requests_[kind];
-    if (policy_->observe(request)) scores_->forget_scores();
+    const bool learned = policy_->observe(request);
+    if (settle(*policy_) || learned) scores_->forget_scores();
     const auto best = scores_->best(request, random_);
     if (!best) {
       if (number_option("check", 0) > 0) check_refusal(request);

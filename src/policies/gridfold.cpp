@@ -36,6 +36,34 @@ std::int64_t rounded(std::int64_t tenths) {
   return scaled >= 0 ? scaled / kUnit : -((-scaled + kUnit - 1) / kUnit);
 }
 
+struct Plan : SolveAnswer {
+  Plan(GridfoldTables t, const Tightness& tight) : tables(std::move(t)), tightness(tight) {}
+  GridfoldTables tables;
+  Tightness tightness;
+};
+
+struct PlanProblem : SolveProblem {
+  PlanProblem(const LearnedMix& m, std::vector<Stranding::Extent> extents, Departures d,
+              const Tightness& tight)
+      : mix(m), largest(std::move(extents)), departures(d), tightness(tight) {}
+
+  // The tables of stranding are nearly all of it: a cell a kind.
+  std::int64_t steps() const override {
+    std::int64_t cells = 0;
+    for (const Stranding::Extent& extent : largest)
+      cells += (extent.share / 50 + 1) * (extent.cpu / 1000 + 1);
+    return 1 + cells * static_cast<std::int64_t>(mix.kinds().size());
+  }
+  std::shared_ptr<const SolveAnswer> solve() const override {
+    return std::make_shared<Plan>(GridfoldTables(mix, largest, departures), tightness);
+  }
+
+  LearnedMix mix;
+  std::vector<Stranding::Extent> largest;  // by device class
+  Departures departures;
+  Tightness tightness;
+};
+
 }  // namespace
 
 Result<GridfoldOptions> read_gridfold_options(const PolicyOptions& options) {
@@ -212,7 +240,7 @@ bool Gridfold::observe(const Request& request) {
   bool changed = false;
   if (arrivals_ >= next_plan_) {
     next_plan_ += std::min(next_plan_, std::max(kLongestPlanGap, nodes));
-    changed |= plan();
+    plan_is_due_ = true;
   }
   if (arrivals_ >= next_reserve_) {
     next_reserve_ += std::max(kReserveGap, nodes / 64);
@@ -230,17 +258,23 @@ bool Gridfold::departed(const Request&) {
   return false;
 }
 
-bool Gridfold::plan() {
+std::shared_ptr<const SolveProblem> Gridfold::problem() {
+  if (!plan_is_due_) return nullptr;
+  plan_is_due_ = false;
   std::vector<Stranding::Extent> largest;
   for (IdleLedger& ledger : ledgers_) {
     ledger.refresh(*cluster_);
     largest.push_back(ledger.extent());
   }
   const Tightness tightness = departures_ == Departures::kSeen ? weigh_tightness() : Tightness();
-  GridfoldTables next(mix_, largest, departures_);
-  if (tightness == tightness_ && GridfoldTables::alike(tables_, next)) return false;
-  tightness_ = tightness;
-  tables_ = std::move(next);
+  return std::make_shared<PlanProblem>(mix_, std::move(largest), departures_, tightness);
+}
+
+bool Gridfold::adopt(const SolveAnswer& answer) {
+  const auto& plan = dynamic_cast<const Plan&>(answer);
+  if (plan.tightness == tightness_ && GridfoldTables::alike(tables_, plan.tables)) return false;
+  tightness_ = plan.tightness;
+  tables_ = plan.tables;
   ++plan_number_;
   return true;
 }

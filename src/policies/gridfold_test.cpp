@@ -42,7 +42,8 @@ class Grid {
   }
   void arrive(const TaskRequest& request, int times = 1) {
     for (int i = 0; i < times; ++i) {
-      if (policy_.observe(cluster.compile(request))) scores->forget_scores();
+      const bool learned = policy_.observe(cluster.compile(request));
+      if (settle(policy_) || learned) scores->forget_scores();
     }
   }
   std::optional<ScoreTable::Best> place(const TaskRequest& request) {

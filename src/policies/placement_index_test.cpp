@@ -152,7 +152,8 @@ class World {
     cluster_.take(best_->node, task, *asked_, best_->devices);
     held_.push_back({best_->node, task, asked_});
     best_.reset();
-    if (policy_->observe(*asked_)) forget();
+    const bool learned = policy_->observe(*asked_);
+    if (settle(*policy_) || learned) forget();
   }
 
   void leave() {
@@ -210,7 +211,8 @@ class World {
 
   void learn() {
     for (std::uint64_t i = random_.below(20); i > 0; --i) {
-      if (policy_->observe(*requests_[random_.below(requests_.size())])) forget();
+      const bool learned = policy_->observe(*requests_[random_.below(requests_.size())]);
+      if (settle(*policy_) || learned) forget();
     }
     best_.reset();
   }

@@ -12,9 +12,10 @@
 //     policy.key=value      a setting of the policy of that name
 //
 // Prints, as means over seeds: per cent of devices allocated when so many per
-// cent have been asked for (with the standard deviation), or per cent of device
-// demand refused; and microseconds of processor time a task, all told. `fgd` is told the mix.
-// A task that fits nowhere is gone. Every refusal is checked by asking each node.
+// cent have been asked for (with the standard deviation), or per cent refused of
+// device demand, and of the CPU demand of tasks without devices; and microseconds of processor time
+// a task, all told. `fgd` is told the mix. A task that fits nowhere is gone. Every refusal is
+// checked by asking each node.
 #include <time.h>
 
 #include <algorithm>
@@ -117,7 +118,7 @@ class World {
     if (policy == "fgd") own.known_mix = counted(mix);
     policy_ = required(make_policy(policy, own));
     policy_->prepare(cluster_);
-    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, TieBreak::kLowestName, 0);
+    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, PlacementOptions{});
   }
 
   struct Place {
@@ -127,15 +128,16 @@ class World {
   };
   std::optional<Place> place(std::uint32_t kind) {
     const Request& request = *requests_[kind];
-    if (policy_->observe(request)) scores_->forget_scores();
+    const bool learned = policy_->observe(request);
+    if (settle(*policy_) || learned) scores_->forget_scores();
     const auto best = scores_->best(request, random_);
     if (!best) {
-      check_refusal(request);
+      if (number_option("check", 0) > 0) check_refusal(request);
       return std::nullopt;
     }
     const Place place{best->node, {JobId(++tasks_), 0}, kind};
     if (!Cluster::fits_exactly(cluster_.room(best->node), request, best->devices)) std::abort();
-    cluster_.take(best->node, {place.task, &request, best->devices});
+    cluster_.take(best->node, place.task, request, best->devices);
     allocated_ += input_.asked[kind];
     return place;
   }
@@ -216,6 +218,7 @@ struct Sums {
   std::array<double, kMarks.size()> allocated{};
   std::array<double, kMarks.size()> squares{};
   double refused = 0;
+  double cpu_refused = 0;
   double used = 0;
   std::vector<double> microseconds;
 };
@@ -269,6 +272,8 @@ void churn(const Input& input, World& world, const Tasks& tasks, Draw& draw, Sum
   double last = 0;
   double offered = 0;
   double refused = 0;
+  double cpu_offered = 0;
+  double cpu_refused = 0;
   double area = 0;
   std::size_t arrivals = 0;
   const auto advance = [&](double to) {
@@ -291,11 +296,16 @@ void churn(const Input& input, World& world, const Tasks& tasks, Draw& draw, Sum
     if (now > kWarm) {
       offered += static_cast<double>(input.asked[kind]);
       if (!place) refused += static_cast<double>(input.asked[kind]);
+      const TaskRequest& each = input.kinds[kind];
+      const double cores = each.devices.empty() ? static_cast<double>(each.cpu.value) : 0;
+      cpu_offered += cores;
+      if (!place) cpu_refused += cores;
     }
     if (place) leaves.push({now + length, *place});
   }
   sums.microseconds.push_back(watch.microseconds() / static_cast<double>(arrivals));
   sums.refused += 100 * refused / offered;
+  if (cpu_offered > 0) sums.cpu_refused += 100 * cpu_refused / cpu_offered;
   sums.used += area / (end - kWarm);
 }
 
@@ -327,7 +337,8 @@ void run(const Input& input, const std::string& name, const std::string& policy)
   std::sort(sums.microseconds.begin(), sums.microseconds.end());
   std::printf("%-22s %-10s", name.c_str(), policy.c_str());
   if (test == "churn") {
-    std::printf(" refused %.3f used %.3f", sums.refused / seeds, sums.used / seeds);
+    std::printf(" refused %.3f cpu-only %.3f used %.3f", sums.refused / seeds,
+                sums.cpu_refused / seeds, sums.used / seeds);
   } else {
     for (std::size_t i = 0; i < kMarks.size(); ++i) {
       const double mean = sums.allocated[i] / seeds;

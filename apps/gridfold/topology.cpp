@@ -23,7 +23,7 @@ struct Shown {
 };
 
 std::vector<std::string> labels_of(const MachineTopology& machine) {
-  static const std::map<MachineDeviceKind, std::string> kPrefixes = {
+  static const std::map<MachineDeviceKind, std::string> prefixes = {
       {MachineDeviceKind::kGpu, "GPU"},        {MachineDeviceKind::kAccelerator, "ACC"},
       {MachineDeviceKind::kNic, "NIC"},        {MachineDeviceKind::kNvSwitch, "NVSWITCH"},
       {MachineDeviceKind::kUnknown, "DEVICE"},
@@ -31,7 +31,7 @@ std::vector<std::string> labels_of(const MachineTopology& machine) {
   std::map<MachineDeviceKind, int> counts;
   std::vector<std::string> labels;
   for (const auto& device : machine.devices)
-    labels.push_back(kPrefixes.at(device.kind) + std::to_string(counts[device.kind]++));
+    labels.push_back(prefixes.at(device.kind) + std::to_string(counts[device.kind]++));
   return labels;
 }
 

@@ -36,6 +36,15 @@ class PlacementPolicy {
   // was asked for.
   virtual bool draws_among_equals() const { return false; }
 
+  // What besides its room decides how this node is scored: nodes of the same
+  // room and the same key get the same choice, which is then worked out once
+  // for all of them. A policy that scores by the node's number, record or
+  // history says so here, and touch()es a node whose key has changed.
+  virtual std::uint64_t node_key(NodeId node) const {
+    static_cast<void>(node);
+    return 0;
+  }
+
   // Called only when `request` fits on `node`.
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 
@@ -63,6 +72,14 @@ class PlacementPolicy {
     return false;
   }
 };
+
+// Works out at once whatever the policy wants worked out; true as for adopt().
+// For who drives a policy without an engine.
+inline bool settle(PlacementPolicy& policy) {
+  bool learned = false;
+  while (const auto problem = policy.problem()) learned |= policy.adopt(*problem->solve());
+  return learned;
+}
 
 // The first devices that fit, whole groups in order of index; for slices the
 // fullest device that still fits (so that few are opened), lowest index first.

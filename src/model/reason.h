@@ -18,9 +18,7 @@ enum class ReasonCode : std::uint8_t {
   kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
   kNoMatchingNode,   // {constraint, need, largest}: no node could ever hold one task
   kExceedsQuotaMax,  // {queue, resource, need, limit}
-  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
-  kUnsatisfiableTopology,
-  kQueueClosed,  // {queue}
+  kQueueClosed,      // {queue}
   // Waiting.
   kInsufficientFree,     // {resource, need, free, largest_block}
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
@@ -53,6 +51,9 @@ enum class ReasonCode : std::uint8_t {
   kLaunchFailures,      // {count, window_ns}: a node was drained for it
   kDrainedBy,           // {by}
   kDeviceDirty,         // {device}
+  // Added since; a code keeps its number, which decisions are hashed by.
+  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
+  kUnsatisfiableTopology,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

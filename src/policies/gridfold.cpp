@@ -1,6 +1,7 @@
 #include "policies/gridfold.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 
 #include "policies/gridfold_board.h"
@@ -13,6 +14,7 @@ constexpr std::int64_t kUnitsPerDevice = 25;  // Q
 constexpr std::int64_t kStrandingTenths = 3;  // B
 // Dearer than anything that prices can say.
 constexpr std::int64_t kScarcePenalty = std::int64_t{1} << 20;
+constexpr std::int64_t kShortModelPrice = 1;
 constexpr std::int64_t kKeptPenalty = std::int64_t{1} << 40;
 // Of a task for several devices: as much as one more idle device left behind.
 constexpr std::int64_t kMillicoresPerUnit = 16'000;
@@ -33,6 +35,34 @@ std::int64_t rounded(std::int64_t tenths) {
   const std::int64_t scaled = tenths * kUnitsPerDevice + kUnit / 2;
   return scaled >= 0 ? scaled / kUnit : -((-scaled + kUnit - 1) / kUnit);
 }
+
+struct Plan : SolveAnswer {
+  Plan(GridfoldTables t, const Tightness& tight) : tables(std::move(t)), tightness(tight) {}
+  GridfoldTables tables;
+  Tightness tightness;
+};
+
+struct PlanProblem : SolveProblem {
+  PlanProblem(const LearnedMix& m, std::vector<Stranding::Extent> extents, Departures d,
+              const Tightness& tight)
+      : mix(m), largest(std::move(extents)), departures(d), tightness(tight) {}
+
+  // The tables of stranding are nearly all of it: a cell a kind.
+  std::int64_t steps() const override {
+    std::int64_t cells = 0;
+    for (const Stranding::Extent& extent : largest)
+      cells += (extent.share / 50 + 1) * (extent.cpu / 1000 + 1);
+    return 1 + cells * static_cast<std::int64_t>(mix.kinds().size());
+  }
+  std::shared_ptr<const SolveAnswer> solve() const override {
+    return std::make_shared<Plan>(GridfoldTables(mix, largest, departures), tightness);
+  }
+
+  LearnedMix mix;
+  std::vector<Stranding::Extent> largest;  // by device class
+  Departures departures;
+  Tightness tightness;
+};
 
 }  // namespace
 
@@ -99,7 +129,18 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
     }
   }
   const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
-  return {final_score - spoils(node, request, board, chosen), chosen};
+  const std::int64_t units = final_score - spoils(node, request, board, chosen);
+  return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
+}
+
+// What is kept on the node, whether it is guarded most, which models are short.
+std::uint64_t Gridfold::node_key(NodeId node) const {
+  std::uint64_t key = 0;
+  for (std::size_t k = 0; k < reservations_.size(); ++k) {
+    key = mixed(key, reservations_[k].key_of(node));
+    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
+  }
+  return key;
 }
 
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,
@@ -151,7 +192,7 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
   for (const DeviceNeed& need : request.devices) {
     // The tightest block for a task of several devices.
     if (need.count >= 2) spoiled += board.whole(need.device_class) + cpu_left / kMillicoresPerUnit;
-    if (takes_scarce(node, need, devices)) spoiled += kScarcePenalty;
+    spoiled += spoilt_model(node, need, devices);
   }
   for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
     std::int32_t asked = 0;
@@ -164,17 +205,19 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
   return spoiled;
 }
 
-bool Gridfold::takes_scarce(const NodeRoom& node, const DeviceNeed& need,
-                            std::uint64_t devices) const {
-  if (need.device_class >= scarce_.size()) return false;
+// By the first device taken: a node with several models is rare.
+std::int64_t Gridfold::spoilt_model(const NodeRoom& node, const DeviceNeed& need,
+                                    std::uint64_t devices) const {
+  if (need.device_class >= scarce_.size()) return 0;
   const ScarceModels& scarce = scarce_[need.device_class];
-  if (!scarce.has_any() || !scarce.has_choice(need)) return false;
-  for (std::size_t i = 0; i < node.devices.size(); ++i) {
-    if ((devices >> i & 1) && node.devices[i].device_class == need.device_class &&
-        scarce.is_scarce(node.devices[i].model))
-      return true;
-  }
-  return false;
+  const ModelBalance& balance = balances_[need.device_class];
+  if (!scarce.has_any() && !balance.any_short()) return 0;
+  std::uint64_t left = devices;
+  while (node.devices[std::countr_zero(left)].device_class != need.device_class) left &= left - 1;
+  const std::uint16_t model = node.devices[std::countr_zero(left)].model;
+  std::int64_t spoilt = balance.is_short(model) && need.models.size() != 1 ? kShortModelPrice : 0;
+  if (scarce.is_scarce(model) && scarce.has_choice(need)) spoilt += kScarcePenalty;
+  return spoilt;
 }
 
 // --- Learning ---
@@ -189,6 +232,7 @@ bool Gridfold::observe(const Request& request) {
       reservations_.emplace_back();
       scarce_.emplace_back(next);
       guards_.emplace_back();
+      balances_.emplace_back();
     }
   }
   // What looks at many nodes is done the more rarely the more there are.
@@ -196,7 +240,7 @@ bool Gridfold::observe(const Request& request) {
   bool changed = false;
   if (arrivals_ >= next_plan_) {
     next_plan_ += std::min(next_plan_, std::max(kLongestPlanGap, nodes));
-    changed |= plan();
+    plan_is_due_ = true;
   }
   if (arrivals_ >= next_reserve_) {
     next_reserve_ += std::max(kReserveGap, nodes / 64);
@@ -214,17 +258,44 @@ bool Gridfold::departed(const Request&) {
   return false;
 }
 
-bool Gridfold::plan() {
+std::shared_ptr<const SolveProblem> Gridfold::problem() {
+  if (!plan_is_due_) return nullptr;
+  plan_is_due_ = false;
   std::vector<Stranding::Extent> largest;
   for (IdleLedger& ledger : ledgers_) {
     ledger.refresh(*cluster_);
     largest.push_back(ledger.extent());
   }
-  GridfoldTables next(mix_, largest, departures_);
-  if (GridfoldTables::alike(tables_, next)) return false;
-  tables_ = std::move(next);
+  const Tightness tightness = departures_ == Departures::kSeen ? weigh_tightness() : Tightness();
+  return std::make_shared<PlanProblem>(mix_, std::move(largest), departures_, tightness);
+}
+
+bool Gridfold::adopt(const SolveAnswer& answer) {
+  const auto& plan = dynamic_cast<const Plan&>(answer);
+  if (plan.tightness == tightness_ && GridfoldTables::alike(tables_, plan.tables)) return false;
+  tightness_ = plan.tightness;
+  tables_ = plan.tables;
   ++plan_number_;
   return true;
+}
+
+Tightness Gridfold::weigh_tightness() const {
+  Tightness::Room largest;
+  Tightness::Room capacity;
+  Tightness::Room demand;
+  for (const NodeRecord& node : cluster_->records()) {
+    const std::int64_t share = static_cast<std::int64_t>(node.spec.devices.size()) * 1000;
+    largest.cpu = std::max(largest.cpu, node.spec.cpu.value);
+    largest.share = std::max(largest.share, share);
+    capacity.cpu += node.spec.cpu.value;
+    capacity.share += share;
+  }
+  for (const auto& [kind, weight] : mix_.kinds()) {
+    for (const RequestKind::Need& need : kind.needs)
+      demand.share += weight / 64 * need.count * need.share;
+    demand.cpu += weight / 64 * kind.cpu;
+  }
+  return Tightness(largest, capacity, demand);
 }
 
 bool Gridfold::reserve() {
@@ -233,6 +304,7 @@ bool Gridfold::reserve() {
     ledgers_[k].refresh(*cluster_);
     reservations_[k].update(*cluster_, ledgers_[k], mix_, departures_);
     changed |= guards_[k].update(ledgers_[k]);
+    balances_[k].update(*cluster_, ledgers_[k], guards_[k].is_raised());
   }
   return changed;
 }

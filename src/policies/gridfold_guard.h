@@ -16,12 +16,18 @@ class LargeNodeGuard {
   // True when it is raised, lowered, or guards other nodes than before.
   bool update(const IdleLedger& ledger);
 
+  bool is_raised() const { return raised_; }
+
+  // Whether the node is one of those whose price is higher, once they are untouched.
+  bool is_rarest(const Cluster& cluster, NodeId node) const {
+    return raised_ && rare_cpu_ && cluster.record(node).spec.cpu.value >= most_cpu_;
+  }
+
   // In units of score, for a task of at most one device on this node.
   // `untouched`: of the node's devices, those that are idle.
   std::int64_t price(const Cluster& cluster, NodeId node, std::int32_t untouched) const {
     if (!raised_ || node.is_none() || untouched < most_devices_) return 0;
-    const bool rarest = rare_cpu_ && cluster.record(node).spec.cpu.value >= most_cpu_;
-    return rarest ? kPriceOfRarest : kPrice;
+    return is_rarest(cluster, node) ? kPriceOfRarest : kPrice;
   }
 
  private:

@@ -7,23 +7,20 @@
 namespace gridfold {
 
 void IdleLedger::refresh(const Cluster& cluster) {
-  if (membership_ != cluster.membership() || change_ < cluster.forgotten_changes()) {
-    read_all(cluster);
-  } else {
-    while (change_ < cluster.last_change()) {
-      const NodeId node = cluster.changed(++change_);
-      if (node.is_none() || read(cluster, node)) continue;
-      read_all(cluster);
-      break;
-    }
+  bool known = membership_ == cluster.membership() && seen_ >= cluster.forgotten_changes();
+  while (known && seen_ < cluster.last_change()) {
+    const NodeId node = cluster.changed(++seen_);
+    known = node.is_none() || read(cluster, node);
   }
-  change_ = cluster.last_change();
+  if (!known) read_all(cluster);
+  seen_ = cluster.last_change();
   membership_ = cluster.membership();
 }
 
 void IdleLedger::read_all(const Cluster& cluster) {
   measure(cluster);
   nodes_.assign(cluster.size(), {});
+  models_.clear();
   by_rank_.assign(cluster.size(), NodeId::none());
   idle_share_ = 0;
   for (std::uint32_t i = 0; i < cluster.size(); ++i)
@@ -66,7 +63,7 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   const bool usable = cluster.usable(id);
   for (const DeviceRoom& device : cluster.room(id).devices) {
     if (device.device_class != device_class_) continue;
-    ++now.devices;
+    if (now.devices++ == 0) now.model = device.model;
     if (!usable || !device.usable) continue;
     now.share += device.free_share;
     now.whole += is_whole_free(device);
@@ -74,6 +71,8 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   if (now.devices > most_devices_) return false;
   Node& known = nodes_[id.value];
   idle_share_ += now.share - known.share;
+  count(known, -1);
+  count(now, +1);
   if (now.whole != known.whole) {
     const std::uint32_t rank = cluster.name_rank(id);
     if (known.whole > 0) by_whole_[static_cast<std::size_t>(known.whole)].erase(rank);
@@ -81,6 +80,13 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   }
   known = now;
   return true;
+}
+
+void IdleLedger::count(const Node& node, int sign) {
+  if (node.devices == 0) return;
+  if (node.model >= models_.size()) models_.resize(node.model + 1u);
+  models_[node.model].idle_share += sign * node.share;
+  models_[node.model].capacity_share += sign * std::int64_t{node.devices} * 1000;
 }
 
 }  // namespace gridfold

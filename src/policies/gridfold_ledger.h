@@ -40,6 +40,13 @@ class IdleLedger {
     std::int32_t whole = 0;    // idle devices that a new task could take
     std::int32_t devices = 0;  // in all
     std::int64_t share = 0;    // thousandths free
+    std::uint16_t model = 0;   // of the first such device, which stands for all
+  };
+
+  // All nodes with one model.
+  struct Model {
+    std::int64_t idle_share = 0;
+    std::int64_t capacity_share = 0;
   };
 
   explicit IdleLedger(std::uint16_t device_class) : device_class_(device_class) {}
@@ -51,6 +58,7 @@ class IdleLedger {
   const Node& node(NodeId node) const { return nodes_[node.value]; }
   std::int64_t idle_share() const { return idle_share_; }  // of all nodes
   std::int64_t capacity_share() const { return capacity_share_; }
+  const std::vector<Model>& models() const { return models_; }
   // The most devices on a node, and the most CPU of a node with so many.
   std::int32_t most_devices() const { return most_devices_; }
   std::int64_t most_cpu() const { return most_cpu_; }
@@ -70,13 +78,15 @@ class IdleLedger {
   void read_all(const Cluster& cluster);
   void measure(const Cluster& cluster);
   bool read(const Cluster& cluster, NodeId node);
+  void count(const Node& node, int sign);
 
   std::uint16_t device_class_;
-  std::uint64_t change_ = 0;  // the cluster's last that was read
-  std::uint64_t membership_ = UINT64_MAX;
-  std::vector<Node> nodes_;  // by NodeId
+  std::uint64_t seen_ = 0;                 // the last change of the cluster that is in it
+  std::uint64_t membership_ = UINT64_MAX;  // of the cluster when all was read
+  std::vector<Node> nodes_;                // by NodeId
   std::vector<NodeId> by_rank_;
   std::vector<DescendingSet> by_whole_;
+  std::vector<Model> models_;
   std::int64_t idle_share_ = 0;
   std::int32_t most_devices_ = 0;
   std::int64_t most_cpu_ = 0;

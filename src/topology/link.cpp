@@ -1,7 +1,14 @@
 #include "topology/link.h"
 
+#include <array>
+
+#include "base/enum_names.h"
+
 namespace gridfold {
 namespace {
+
+constexpr std::array<std::string_view, kLinkKinds> kNames = {
+    "nvlink", "pcie", "numa", "socket", "roce", "infiniband", "ethernet", "leaf", "spine", "wan"};
 
 Error wrong(std::string field, std::string message, std::string hint) {
   Error error = invalid(std::move(message));
@@ -33,16 +40,9 @@ Result<void> check_end(const LinkEnd& end, std::string field, const DomainTree& 
 
 }  // namespace
 
-std::string_view to_string(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::kNvlink: return "nvlink";
-    case LinkKind::kPcie: return "pcie";
-    case LinkKind::kRail: return "rail";
-    case LinkKind::kLeaf: return "leaf";
-    case LinkKind::kSpine: return "spine";
-    case LinkKind::kWan: return "wan";
-  }
-  return "";
+std::string_view to_string(LinkKind kind) { return name_of(kNames, kind); }
+std::optional<LinkKind> parse_link_kind(std::string_view text) {
+  return value_of<LinkKind>(kNames, text);
 }
 
 Result<void> check_link(const Link& link, const DomainTree& tree, std::span<const NodeSpec> nodes) {

@@ -136,8 +136,9 @@ class World {
       return std::nullopt;
     }
     const Place place{best->node, {JobId(++tasks_), 0}, kind};
-    if (!Cluster::fits_exactly(cluster_.room(best->node), request, best->devices)) std::abort();
-    cluster_.take(best->node, place.task, request, best->devices);
+    const Allocation at{best->node, best->devices};
+    if (!Cluster::fits_exactly(cluster_.room(best->node), request, at)) std::abort();
+    cluster_.take(at, place.task, request);
     allocated_ += input_.asked[kind];
     return place;
   }

@@ -164,7 +164,7 @@ class Place {
       return;
     }
     const TaskId task{JobId(++jobs_), 0};
-    cluster_.take(best->node, task, request, best->devices);
+    cluster_.take({best->node, best->devices}, task, request);
     held_share_ += charge(kind);
     held_.push_back({best->node, task, kind});
     decisions_.push_back(std::uint64_t{best->node.value} << 32 | (best->devices & 0xffffffff));

@@ -366,7 +366,7 @@ void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const bool leaves = job.record.stopping != StopCause::kNone ||
                       (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
-  cluster.take(task.allocation.node, {job.record.id, index}, request, task.allocation.devices,
+  cluster.take(task.allocation, {job.record.id, index}, request,
                leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
   queues.charge(job.queue, request, +1);
   if (is_filler(job)) ++filler_holdings;
@@ -399,7 +399,7 @@ void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
 void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const Allocation& claim = job.record.tasks[index].claim;
-  cluster.claim(claim.node, {job.record.id, index}, request, claim.devices);
+  cluster.claim(claim, {job.record.id, index}, request);
   queues.charge(job.queue, request, +1);
 }
 

@@ -34,7 +34,7 @@ class RoomStates {
   static constexpr StateIndex kNone = UINT32_MAX;
 
   // The shape with these devices, made when there is none yet.
-  ShapeIndex shape_with(std::span<const DeviceKind> kinds);
+  ShapeIndex shape_with(std::span<const DeviceKind> kinds, const NodeLayout& layout);
   const NodeShape& shape(ShapeIndex index) const { return shapes_[index]; }
 
   // The record of this state, made when there is none, with one more node in

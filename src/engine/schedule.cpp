@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "base/planted.h"
+#include "engine/device_fit.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -63,7 +64,7 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
   cluster.planned(node, book);
   for (const Holding& holding : cluster.holdings(node)) {
     if (!holding.leaves && is_filler(jobs.at(holding.job)))
-      Cluster::add_back(book, cluster.request(holding.request), holding.devices);
+      Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
   }
   return book;
 }
@@ -185,8 +186,10 @@ std::vector<Engine::State::Placed> Engine::State::place_anywhere(
       const auto best = scores.best(request, random);
       if (!best) break;
       const std::uint32_t task = first + static_cast<std::uint32_t>(found);
-      cluster.take(best->node, {job.record.id, task}, request, best->devices);
-      placed.push_back({task, {best->node, best->devices}, best->feasible_nodes, best->score});
+      const Allocation at{best->node, best->devices,
+                          choose_start(cluster.room(best->node), request, best->devices)};
+      cluster.take(at, {job.record.id, task}, request);
+      placed.push_back({task, at, best->feasible_nodes, best->score});
       ++found;
     }
     const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
@@ -238,8 +241,8 @@ void Engine::State::fulfil_claims() {
       auto [book, fresh] = books.try_emplace(claim.node);
       if (fresh) cluster.actual(claim.node, book->second);
       const Request& request = request_of(job, i);
-      free = free && Cluster::fits_exactly(book->second.room(), request, claim.devices);
-      if (free) Cluster::take_out(book->second, request, claim.devices);
+      free = free && Cluster::fits_exactly(book->second.room(), request, claim);
+      if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
       placed.push_back({i, claim});
     }
     if (lost) {
@@ -250,8 +253,7 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {
-        cluster.take(at.allocation.node, {job.record.id, at.task}, request_of(job, at.task),
-                     at.allocation.devices);
+        cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }
       start(job, placed);
     }

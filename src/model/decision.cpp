@@ -6,6 +6,10 @@
 namespace gridfold {
 namespace {
 
+// In the byte that names the kind: a launch whose last field is a partition's
+// start.
+constexpr std::uint8_t kWithPartition = 0x80;
+
 // The canonical form: one byte that names the kind of decision, then its
 // fields in order. Integers are little-endian and of fixed width; texts and
 // lists begin with their length as 32 bits.
@@ -62,6 +66,7 @@ class CanonicalWriter {
     integer(d.allocation.devices);
     integer(d.feasible_nodes);
     integer(d.score);
+    if (d.allocation.start != kNoPartition) integer(d.allocation.start);
   }
   void operator()(const StopTask& d) {
     task(d.task);
@@ -99,7 +104,10 @@ class CanonicalWriter {
 
 void append_canonical(const Decision& decision, std::string& out) {
   CanonicalWriter writer(out);
-  writer.integer(static_cast<std::uint8_t>(decision.index()));
+  auto kind = static_cast<std::uint8_t>(decision.index());
+  const auto* launch = std::get_if<LaunchTask>(&decision);
+  if (launch != nullptr && launch->allocation.start != kNoPartition) kind |= kWithPartition;
+  writer.integer(kind);
   std::visit(writer, decision);
 }
 

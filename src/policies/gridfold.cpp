@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 
+#include "engine/device_fit.h"
 #include "policies/gridfold_board.h"
 
 namespace gridfold {
@@ -96,18 +97,26 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
            opened;
   };
   std::uint64_t chosen = 0;
+  const auto take = [&](std::size_t device, std::int32_t share) {
+    chosen |= std::uint64_t{1} << device;
+    const std::int32_t left = board.left(device, share);
+    board.change_worth(device, left, worth);
+    besides += board.gain_besides(device, left);
+    opened += board.share(device) == 1000 && left > 0;
+    board.take(device, share);
+  };
   for (const DeviceNeed& need : request.devices) {
+    if (is_choice_ruled(node, need)) {
+      for (std::uint64_t left = choose_devices(node, need, chosen); left != 0; left &= left - 1)
+        take(static_cast<std::size_t>(std::countr_zero(left)), need.share);
+      continue;
+    }
     for (std::int32_t unit = 0; unit < need.count; ++unit) {
       std::size_t best = kMaxDevicesPerNode;
       std::int64_t best_score = 0;
       std::uint64_t tried = 0;
-      for (std::size_t i = 0; i < node.devices.size(); ++i) {
-        if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
-        if (need.is_whole()) {  // the first that fit
-          best = i;
-          break;
-        }
-        if (board.has_twin_among(tried, i)) continue;
+      const auto consider = [&](std::size_t i) {
+        if (board.has_twin_among(tried, i)) return;
         tried |= std::uint64_t{1} << i;
         const std::int32_t left = board.left(i, need.share);
         ByCorePrice after = worth;
@@ -115,20 +124,28 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
         const std::int64_t here = score(least(after) + board.gain_besides(i, left),
                                         board.stranded_after(i, left, cpu_left)) -
                                   (board.share(i) == 1000);
-        if (best != kMaxDevicesPerNode && here <= best_score) continue;
+        if (best != kMaxDevicesPerNode && here <= best_score) return;
         best = i;
         best_score = here;
+      };
+      if (node.layout != nullptr) {
+        for (const std::size_t i : order_of_devices(node, need, chosen)) consider(i);
+      } else {
+        for (std::size_t i = 0; i < node.devices.size(); ++i) {
+          if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
+          if (need.is_whole()) {  // the first that fit
+            best = i;
+            break;
+          }
+          consider(i);
+        }
       }
       assert(best < kMaxDevicesPerNode);  // choose() is asked only where the task fits
-      chosen |= std::uint64_t{1} << best;
-      const std::int32_t left = board.left(best, need.share);
-      board.change_worth(best, left, worth);
-      besides += board.gain_besides(best, left);
-      opened += board.share(best) == 1000 && left > 0;
-      board.take(best, need.share);
+      take(best, need.share);
     }
   }
-  const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
+  const std::int64_t final_score =
+      score(least(worth), board.stranded(cpu_left)) - partition_loss(node, request, chosen);
   const std::int64_t units = final_score - spoils(node, request, board, chosen);
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }

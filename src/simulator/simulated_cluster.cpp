@@ -97,6 +97,7 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
   attempt.seen.phase = ObservedTask::Phase::kStarting;
   attempt.node = node->second;
   attempt.devices = order.devices;
+  attempt.start = order.start;
   attempt.spec = order.spec;
   attempt.version = version;
   if (faulty()) attempt.fault = faults_->launch_fault();
@@ -158,7 +159,7 @@ Result<LogChunk> SimulatedCluster::read_log(std::string_view job_uid, TaskId, st
 std::vector<SimulatedCluster::Presence> SimulatedCluster::presences() const {
   std::vector<Presence> all;
   for (const Attempt& attempt : attempts_) {
-    if (attempt.there) all.push_back({attempt.seen, attempt.devices, attempt.spec});
+    if (attempt.there) all.push_back({attempt.seen, attempt.devices, attempt.start, attempt.spec});
   }
   std::sort(all.begin(), all.end(), [](const Presence& a, const Presence& b) {
     return std::pair(a.task.task, a.task.attempt) < std::pair(b.task.task, b.task.attempt);

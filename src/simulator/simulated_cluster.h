@@ -83,6 +83,7 @@ class SimulatedCluster : public Backend {
   struct Presence {
     ObservedTask task;
     std::uint64_t devices = 0;
+    std::int32_t start = kNoPartition;
     std::shared_ptr<const JobSpec> spec;  // shared with the order
   };
   std::vector<Presence> presences() const;
@@ -93,6 +94,7 @@ class SimulatedCluster : public Backend {
   struct Attempt {
     ObservedTask seen;
     std::uint32_t node = 0;
+    std::int32_t start = kNoPartition;
     std::uint64_t devices = 0;
     std::shared_ptr<const JobSpec> spec;  // shared with the order
     std::optional<LaunchFault> fault;     // drawn: it will not start

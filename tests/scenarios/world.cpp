@@ -187,6 +187,7 @@ std::string World::place_text(const TaskRecord& task) const {
   if (task.allocation.node.is_none()) return "-";
   std::string text = loop_->engine().nodes()[task.allocation.node.value].spec.name;
   if (task.allocation.devices != 0) text += ":" + mask_text(task.allocation.devices);
+  if (task.allocation.start != kNoPartition) text += "@" + std::to_string(task.allocation.start);
   return text;
 }
 

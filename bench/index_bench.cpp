@@ -43,7 +43,7 @@ void books_take_and_give_back(benchmark::State& state) {
   RandomStream random(1, "nodes");
   for (auto _ : state) {
     const NodeId node(static_cast<std::uint32_t>(random.below(nodes)));
-    cluster.take(node, {JobId(1), 0}, request, std::uint64_t{1} << random.below(8));
+    cluster.take({node, std::uint64_t{1} << random.below(8)}, {JobId(1), 0}, request);
     cluster.give_back(node, {JobId(1), 0});
   }
 }

@@ -358,8 +358,8 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
     return static_cast<std::int32_t>(random.between(0, most));
   };
   rates.report_dropped = up_to(150);
-  rates.report_delayed = up_to(400);
-  rates.report_repeated = up_to(300);
+  rates.report_delayed = up_to(440);
+  rates.report_repeated = up_to(330);
   rates.longest_delay = seconds_between(random, 1, 40);
   rates.launch_fails_by_node = up_to(80);
   rates.launch_fails_by_job = up_to(40);

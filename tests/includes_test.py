@@ -19,7 +19,7 @@ ALLOWED = {
     "wire": ["model"],
     "control": ["policies", "wire"],
     "devices": ["topology"],
-    "simulator": ["control"],
+    "simulator": ["control", "devices"],
     "backends": ["control", "devices"],
     "stores": ["control"],
     "api": ["control"],

@@ -73,6 +73,33 @@ TEST(ReasonText, AmountsCarryTheirUnit) {
   EXPECT_TRUE(text("gpu_share", 250, Language::kEnglish).starts_with("Needs 250m of gpu_share"));
 }
 
+TEST(ReasonText, PlacesAndPartitionsHaveTheirOwnWords) {
+  const std::vector<Reason::Param> numa = {{"resource", "gpu"},
+                                           {"need", std::int64_t{4}},
+                                           {"free", std::int64_t{6}},
+                                           {"largest_block", std::int64_t{3}},
+                                           {"within", "single_numa"}};
+  EXPECT_EQ(reason_text("InsufficientFree", numa, Language::kEnglish),
+            "Needs 4 of gpu on one NUMA node; 6 are free, at most 3 on one NUMA node.");
+  EXPECT_EQ(reason_text("InsufficientFree", numa, Language::kChinese),
+            "需要 gpu 4，且位于同一 NUMA 节点；空闲 6，位于同一 NUMA 节点的最多 3。");
+  const std::vector<Reason::Param> part = {{"resource", "gpu_partition"},
+                                           {"need", std::int64_t{4}},
+                                           {"free", std::int64_t{5}},
+                                           {"largest_block", std::int64_t{3}},
+                                           {"profile", "3g.40gb"}};
+  EXPECT_EQ(reason_text("InsufficientFree", part, Language::kEnglish),
+            "A partition 3g.40gb needs 4 slots in a row; 5 slots are free, at most 3 in a row "
+            "where one may begin.");
+  EXPECT_EQ(reason_text("NoMatchingNode",
+                        {{"constraint", "gpu_partition"},
+                         {"need", std::int64_t{1}},
+                         {"largest", std::int64_t{0}},
+                         {"profile", "9g"}},
+                        Language::kEnglish),
+            "No node has a device that is split and has partitions 9g.");
+}
+
 TEST(ReasonText, UnknownCodesAndMissingParametersAreShownAsTheyAre) {
   EXPECT_EQ(reason_text("NewCode", {{"a", std::int64_t{1}}, {"b", "x"}}, Language::kEnglish),
             "NewCode a=1,b=x");

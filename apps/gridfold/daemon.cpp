@@ -20,6 +20,7 @@
 #include "apps/gridfold/solve_thread.h"
 #include "backends/local/environment.h"
 #include "backends/local/local_backend.h"
+#include "backends/local/slice_limits.h"
 #include "base/sha256.h"
 #include "control/loop_thread.h"
 #include "control/records.h"
@@ -155,6 +156,7 @@ Result<void> Daemon::Parts::open_backend(const std::string& state, const std::st
   // Two daemons of one machine have two state directories.
   options.instance = "gridfold-" + sha256_hex(state).substr(0, 12);
   options.host = local::host_environment(environ);
+  options.slice_library = local::find_slice_library();
   backend = std::make_unique<local::LocalBackend>(std::move(options));
   notes = notes_of(machine, backend->capabilities());
   return {};

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/planted.h"
+#include "engine/device_fit.h"
 #include "engine/growth.h"
 
 namespace gridfold {
@@ -17,6 +18,10 @@ bool DeviceNeed::accepts(std::uint16_t model) const {
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
   if (!device.usable || device.device_class != need.device_class || !need.accepts(device.model))
     return false;
+  if (device.table != 0 || need.partition != 0) {
+    return need.partition != 0 && need.kinds[device.table].length > 0 &&
+           legal_starts(need.kinds[device.table], device.free_slots) != 0;
+  }
   if (need.is_whole())
     return device.holders == 0 && (need.memory == 0 || device.memory >= need.memory);
   if (GRIDFOLD_PLANTED_BUG(shares_compared_as_floats)) {
@@ -32,29 +37,40 @@ bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
 
 namespace {
 
-// How many units of the need one device can still take.
-std::int64_t device_slots(const DeviceRoom& device, const DeviceNeed& need) {
-  if (!device_fits(device, need)) return 0;
-  if (need.is_whole()) return 1;
-  std::int64_t n = std::numeric_limits<std::int32_t>::max();
-  if (need.share > 0) n = std::min<std::int64_t>(n, device.free_share / need.share);
-  if (need.memory > 0) n = std::min(n, device.free_memory / need.memory);
-  return n;
+std::int32_t share_of_slots(const PartitionTable& table, SlotMask free) {
+  return 1000 * std::popcount(free) / std::max(std::popcount(table.slots), 1);
+}
+
+// What does not fit the device's table, since it was split anew while somebody
+// held it, holds all of it.
+SlotMask slots_held(const DeviceNeed& need, const DeviceKind& kind, const PartitionTable& table,
+                    std::int32_t start) {
+  if (need.partition == 0 || need.kinds[kind.table].length == 0 || start < 0) return table.slots;
+  const SlotMask slots = slots_at(need.kinds[kind.table], start) & table.slots;
+  return GRIDFOLD_PLANTED_BUG(partitions_overlap) ? slots & (slots - 1) : slots;
 }
 
 // Adds (+1) or takes off (-1) what the request holds on these devices.
-void apply(std::span<const DeviceKind> kinds, std::span<DeviceState> states, const Request& request,
-           std::uint64_t devices, int sign) {
+void apply(const NodeShape& shape, std::span<DeviceState> states, const Request& request,
+           std::uint64_t devices, std::int32_t start, int sign) {
   for (const DeviceNeed& need : request.devices) {
     std::int32_t left = need.count;
     for (std::uint64_t rest = devices; rest != 0 && left > 0; rest &= rest - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-      if (i >= kinds.size()) break;
-      const DeviceKind& kind = kinds[i];
+      if (i >= shape.kinds.size()) break;
+      const DeviceKind& kind = shape.kinds[i];
       if (kind.device_class != need.device_class || !need.accepts(kind.model)) continue;
       --left;
       DeviceState& state = states[i];
       state.holders -= sign;
+      if (kind.table != 0) {
+        const PartitionTable& table = *shape.layout.tables[i];
+        const SlotMask slots = slots_held(need, kind, table, start);
+        const auto free = static_cast<SlotMask>(state.free_memory);
+        state.free_memory = sign > 0 ? free | slots : free & ~slots;
+        state.free_share = share_of_slots(table, static_cast<SlotMask>(state.free_memory));
+        continue;
+      }
       state.free_share += sign * need.share;
       if (kind.memory >= 0)
         state.free_memory += sign * (need.is_whole() ? kind.memory : need.memory);
@@ -62,10 +78,23 @@ void apply(std::span<const DeviceKind> kinds, std::span<DeviceState> states, con
   }
 }
 
-void apply(Cluster::Scratch& scratch, const Request& request, std::uint64_t devices, int sign) {
+void apply(Cluster::Scratch& scratch, const Request& request, std::uint64_t devices,
+           std::int32_t start, int sign) {
   scratch.cpu += sign * request.cpu;
   scratch.memory += sign * request.memory;
-  apply(scratch.shape->kinds, scratch.devices, request, devices, sign);
+  apply(*scratch.shape, scratch.devices, request, devices, start, sign);
+}
+
+// The smaller of two rooms of one device.
+void narrow(DeviceState& now, const DeviceState& then, const PartitionTable* table) {
+  now.holders = std::max(now.holders, then.holders);
+  if (table == nullptr) {
+    now.free_share = std::min(now.free_share, then.free_share);
+    now.free_memory = std::min(now.free_memory, then.free_memory);
+    return;
+  }
+  now.free_memory &= then.free_memory;
+  now.free_share = share_of_slots(*table, static_cast<SlotMask>(now.free_memory));
 }
 
 }  // namespace
@@ -73,6 +102,10 @@ void apply(Cluster::Scratch& scratch, const Request& request, std::uint64_t devi
 bool fits(const NodeRoom& node, const Request& request) {
   if (node.cpu < request.cpu || node.memory < request.memory) return false;
   for (const DeviceNeed& need : request.devices) {
+    if (need.place != DevicePlace::kAny) {
+      if (most_of(node, need) < need.count) return false;
+      continue;
+    }
     std::int32_t found = 0;
     for (const DeviceRoom& device : node.devices) {
       if (device_fits(device, need) && ++found == need.count) break;
@@ -82,15 +115,49 @@ bool fits(const NodeRoom& node, const Request& request) {
   return true;
 }
 
+namespace {
+
+std::int32_t capped(std::int64_t value) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(value, -1, std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+RoomBound bound_of(const NodeRoom& room) {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  RoomBound bound{capped(room.cpu), -1, 0, 0};
+  if (room.memory >= 0)
+    bound.memory_mebibytes = capped(room.memory / kMebibyte + (room.memory % kMebibyte != 0));
+  const std::span<const DeviceState> states = room.devices.states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if ((room.devices.usable() >> i & 1) == 0) continue;
+    bound.share = static_cast<std::int16_t>(
+        std::max<std::int32_t>(bound.share, std::min(states[i].free_share, 1000)));
+    bound.idle = static_cast<std::uint8_t>(bound.idle + (states[i].holders == 0));
+  }
+  return bound;
+}
+
+RoomBound bound_of(const Request& request) {
+  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
+  for (const DeviceNeed& need : request.devices) {
+    if (need.is_whole()) {
+      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
+    } else {
+      bound.share = static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share));
+    }
+  }
+  return bound;
+}
+
 std::int32_t slots(const NodeRoom& node, const Request& request) {
   if (!fits(node, request)) return 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
   if (request.cpu > 0) n = std::min(n, node.cpu / request.cpu);
   if (request.memory > 0) n = std::min(n, node.memory / request.memory);
   for (const DeviceNeed& need : request.devices) {
-    std::int64_t units = 0;
-    for (const DeviceRoom& device : node.devices) units += device_slots(device, need);
-    n = std::min(n, units / std::max(need.count, 1));
+    n = std::min(n, slots_of(node, need));
   }
   return static_cast<std::int32_t>(n);
 }
@@ -116,7 +183,7 @@ NodeId Cluster::put(NodeRecord record) {
     name_ranks_.clear();
     ++membership_;
     states_.expect_nodes(nodes_.size());
-    if (log_.size() < 2 * nodes_.size()) grow_log();
+    if (log_.size() < nodes_.size()) grow_log();
   }
   record.id = id;
   records_[id.value] = std::move(record);
@@ -128,7 +195,8 @@ void Cluster::remove_last() {
   assert(!nodes_.empty() && nodes_.back().holdings.size == 0 && !nodes_.back().is_claimed);
   const Node& last = nodes_.back();
   states_.leave(last.state);
-  if (last.version > forgotten_changes()) log_[last.version & (log_.size() - 1)] = NodeId::none();
+  if (last.version > forgotten_changes())
+    log_[last.version & (log_.size() - 1)].node = NodeId::none();
   by_name_.erase(records_.back().spec.name);
   nodes_.pop_back();
   records_.pop_back();
@@ -149,15 +217,18 @@ void Cluster::set_status(const NodeRecord& record) {
 void Cluster::take_over_spec(NodeId id) {
   const NodeRecord& record = records_[id.value];
   std::vector<DeviceKind> kinds;
+  NodeLayout layout{groups_of(record.spec.devices), {}};
   std::uint64_t usable = 0;
   for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {
     const DeviceSpec& spec = record.spec.devices[i];
     const bool is_dirty = (record.dirty_devices >> i & 1) != 0;
     if (!is_dirty && spec.fault.empty()) usable |= std::uint64_t{1} << i;
+    const std::uint16_t table = table_of(spec.partitions);
     kinds.push_back({intern(names_.classes, spec.device_class), intern(names_.models, spec.model),
-                     spec.memory.is_known() ? spec.memory.value().value : -1});
+                     spec.memory.is_known() ? spec.memory.value().value : -1, table});
+    layout.tables.push_back(table == 0 ? nullptr : &tables_[table]);
   }
-  const ShapeIndex shape = states_.shape_with(kinds);
+  const ShapeIndex shape = states_.shape_with(kinds, layout);
   Node& node = nodes_[id.value];
   node.takes_tasks = record.up && !record.drained;
   enter(node, {shape, record.spec.cpu.value, record.spec.memory.value, usable,
@@ -190,6 +261,8 @@ const Request& Cluster::compile(const TaskRequest& source) {
     number(device.share.value);
     number(device.memory.value);
     for (const std::string& model : device.models) key += model + '|';
+    if (device.place != DevicePlace::kAny) key += '@' + std::string(to_string(device.place));
+    if (!device.partition.empty()) key += '/' + device.partition;
     key += ';';
   }
   const auto [it, fresh] = request_ids_.emplace(key, static_cast<std::uint32_t>(requests_.size()));
@@ -207,6 +280,12 @@ const Request& Cluster::compile(const TaskRequest& source) {
     need.memory = device.memory.value;
     for (const std::string& model : device.models)
       need.models.push_back(intern(names_.models, model));
+    need.place = device.place;
+    if (!device.partition.empty()) {
+      need.partition = static_cast<std::uint16_t>(intern(names_.profiles, device.partition) + 1);
+      for (const PartitionTable& table : tables_)
+        need.kinds.push_back(table.kind_named(need.partition));
+    }
     request.devices.push_back(std::move(need));
   }
   requests_.push_back(std::move(request));
@@ -221,22 +300,42 @@ NodeRoom Cluster::capacity(NodeId id) const {
           spec.memory.value,
           {shape.kinds, shape.empty, states_.usable(state)},
           NodeId::none(),
-          0};
+          0,
+          shape.known_layout()};
 }
+
+void Cluster::prefetch(std::span<const NodeId> nodes) const {
+  for (const NodeId node : nodes) __builtin_prefetch(&nodes_[node.value]);
+  for (const NodeId node : nodes) states_.prefetch(nodes_[node.value].state);
+  for (const NodeId node : nodes) states_.prefetch_devices(nodes_[node.value].state);
+}
+
+namespace {
+
+Holding holding_of(const Allocation& at, TaskId task, const Request& request,
+                   Cluster::Staying staying) {
+  return {task.job,
+          at.devices,
+          task.index,
+          request.id,
+          staying == Cluster::Staying::kLeaves,
+          static_cast<std::uint32_t>(at.start + 1)};
+}
+
+}  // namespace
 
 std::span<const Holding> Cluster::claims(NodeId id) const {
   if (!nodes_[id.value].is_claimed) return {};
   return claims_.at(id);
 }
 
-void Cluster::take(NodeId id, TaskId task, const Request& request, std::uint64_t devices,
-                   Staying staying) {
-  Node& node = nodes_[id.value];
-  holdings_.insert(node.holdings,
-                   {task.job, devices, task.index, request.id, staying == Staying::kLeaves});
-  if (node.is_claimed) return recompute(id);
-  change_room(node, request, devices, -1);
-  log(id);
+void Cluster::take(const Allocation& at, TaskId task, const Request& request, Staying staying) {
+  Node& node = nodes_[at.node.value];
+  const Holding holding = holding_of(at, task, request, staying);
+  holdings_.insert(node.holdings, holding);
+  if (node.is_claimed) return recompute(at.node);
+  change_room(node, holding, -1);
+  log(at.node);
 }
 
 void Cluster::give_back(NodeId id, TaskId task) {
@@ -245,7 +344,7 @@ void Cluster::give_back(NodeId id, TaskId task) {
   assert(holding && "gave back what was not held");
   if (!holding) return;
   if (node.is_claimed) return recompute(id);
-  change_room(node, requests_[holding->request], holding->devices, +1);
+  change_room(node, *holding, +1);
   log(id);
 }
 
@@ -256,10 +355,10 @@ void Cluster::set_staying(NodeId id, TaskId task, Staying staying) {
   if (node.is_claimed) recompute(id);
 }
 
-void Cluster::claim(NodeId id, TaskId task, const Request& request, std::uint64_t devices) {
-  claims_[id].push_back({task.job, devices, task.index, request.id, false});
-  nodes_[id.value].is_claimed = true;
-  recompute(id);
+void Cluster::claim(const Allocation& at, TaskId task, const Request& request) {
+  claims_[at.node].push_back(holding_of(at, task, request, Staying::kStays));
+  nodes_[at.node.value].is_claimed = true;
+  recompute(at.node);
 }
 
 void Cluster::unclaim(NodeId id, TaskId task) {
@@ -274,12 +373,13 @@ void Cluster::unclaim(NodeId id, TaskId task) {
 }
 
 // The room with one holding more or less.
-void Cluster::change_room(Node& node, const Request& request, std::uint64_t devices, int sign) {
+void Cluster::change_room(Node& node, const Holding& holding, int sign) {
+  const Request& request = requests_[holding.request];
   RoomState state = states_.state(node.state);
   changing_.assign(state.devices.begin(), state.devices.end());
   state.cpu += sign * request.cpu;
   state.memory += sign * request.memory;
-  apply(states_.shape(state.shape).kinds, changing_, request, devices, sign);
+  apply(states_.shape(state.shape), changing_, request, holding.devices, holding.start(), sign);
   state.devices = changing_;
   enter(node, state);
 }
@@ -300,7 +400,7 @@ void Cluster::empty_into(NodeId id, Scratch& scratch) const {
 }
 
 void Cluster::book(Scratch& scratch, const Holding& holding, int sign) const {
-  apply(scratch, requests_[holding.request], holding.devices, sign);
+  apply(scratch, requests_[holding.request], holding.devices, holding.start(), sign);
 }
 
 void Cluster::copy_room(NodeId id, Scratch& scratch) const {
@@ -325,22 +425,31 @@ void Cluster::actual(NodeId id, Scratch& scratch) const {
   for (const Holding& holding : holdings(id)) book(scratch, holding, -1);
 }
 
-void Cluster::add_back(Scratch& scratch, const Request& request, std::uint64_t devices) {
-  apply(scratch, request, devices, +1);
+void Cluster::add_back(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start) {
+  apply(scratch, request, devices, start, +1);
 }
 
-void Cluster::take_out(Scratch& scratch, const Request& request, std::uint64_t devices) {
-  apply(scratch, request, devices, -1);
+void Cluster::take_out(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start) {
+  apply(scratch, request, devices, start, -1);
 }
 
-bool Cluster::fits_exactly(const NodeRoom& room, const Request& request, std::uint64_t devices) {
+bool Cluster::fits_exactly(const NodeRoom& room, const Request& request, const Allocation& at) {
   if (room.cpu < request.cpu || room.memory < request.memory) return false;
   for (const DeviceNeed& need : request.devices) {
-    std::int32_t found = 0;
+    std::uint64_t found = 0;
     for (std::size_t i = 0; i < room.devices.size(); ++i) {
-      if ((devices >> i & 1) && device_fits(room.devices[i], need)) ++found;
+      const DeviceRoom device = room.devices[i];
+      if (!(at.devices >> i & 1) || !device_fits(device, need)) continue;
+      if (need.partition != 0 &&
+          !(at.start >= 0 &&
+            (legal_starts(need.kinds[device.table], device.free_slots) >> at.start & 1) != 0))
+        continue;
+      found |= std::uint64_t{1} << i;
     }
-    if (found < need.count) return false;
+    if (std::popcount(found) < need.count) return false;
+    if (!is_legal_set(found, set_request(room, need), groups_of(room))) return false;
   }
   return true;
 }
@@ -355,11 +464,7 @@ void Cluster::recompute(NodeId id) {
     now.cpu = std::min(now.cpu, future.cpu);
     now.memory = std::min(now.memory, future.memory);
     for (std::size_t i = 0; i < now.devices.size(); ++i) {
-      DeviceState& device = now.devices[i];
-      const DeviceState& then = future.devices[i];
-      device.free_share = std::min(device.free_share, then.free_share);
-      device.free_memory = std::min(device.free_memory, then.free_memory);
-      device.holders = std::max(device.holders, then.holders);
+      narrow(now.devices[i], future.devices[i], now.shape->layout.tables[i]);
     }
   }
   enter(node, {states_.state(node.state).shape, now.cpu, now.memory, now.usable, now.devices});
@@ -376,19 +481,18 @@ std::uint64_t Cluster::forgotten_changes() const {
 void Cluster::log(NodeId id) {
   Node& node = nodes_[id.value];
   const std::uint64_t mask = log_.size() - 1;
-  if (node.version > forgotten_changes()) log_[node.version & mask] = NodeId::none();
+  if (node.version > forgotten_changes()) log_[node.version & mask].node = NodeId::none();
   node.version = ++last_change_;
-  log_[node.version & mask] = id;
+  log_[node.version & mask] = {id, node.takes_tasks ? bound_of(room(id)) : RoomBound()};
 }
 
-// At least twice as many changes as there are nodes, and never so few that a
-// request that is seldom asked for finds its changes forgotten.
+// As many changes as there are nodes: who has missed more reads every node, and
+// that costs no more. Never so few that this would happen often.
 void Cluster::grow_log() {
   const std::uint64_t first = forgotten_changes() + 1;
-  std::vector<NodeId> larger(std::bit_ceil(std::max<std::size_t>(2 * nodes_.size(), 1024)),
-                             NodeId::none());
+  std::vector<Change> larger(std::bit_ceil(std::max<std::size_t>(nodes_.size(), 1024)));
   for (std::uint64_t change = first; change <= last_change_; ++change)
-    larger[change & (larger.size() - 1)] = changed(change);
+    larger[change & (larger.size() - 1)] = log_[change & (log_.size() - 1)];
   log_ = std::move(larger);
   first_change_ = first - 1;
 }
@@ -399,7 +503,7 @@ std::size_t Cluster::book_bytes() const {
   std::size_t claims = 0;
   for (const auto& [node, list] : claims_) claims += list.capacity() * sizeof(Holding);
   return nodes_.capacity() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
-         log_.size() * sizeof(NodeId) + name_ranks_.size() * sizeof(std::uint32_t);
+         log_.size() * sizeof(Change) + name_ranks_.size() * sizeof(std::uint32_t);
 }
 
 std::size_t Cluster::record_bytes() const {
@@ -418,6 +522,33 @@ std::size_t Cluster::record_bytes() const {
       bytes += 2 * sizeof key + 48 + text(key) + text(value);
   }
   return bytes;
+}
+
+// The number of the table with these profiles, 0 for none. A new one is made
+// known to the requests that were compiled before it.
+std::uint16_t Cluster::table_of(const std::vector<PartitionProfile>& profiles) {
+  if (profiles.empty()) return 0;
+  PartitionTable table;
+  for (const PartitionProfile& profile : profiles) {
+    PartitionKind kind;
+    kind.name = static_cast<std::uint16_t>(intern(names_.profiles, profile.name) + 1);
+    kind.slices = profile.slices;
+    kind.length = profile.length;
+    for (const std::int32_t start : profile.starts) {
+      kind.starts |= SlotMask{1} << start;
+      table.slots |= slots_at(kind, start);
+    }
+    table.kinds.push_back(kind);
+  }
+  const auto known = std::find(tables_.begin() + 1, tables_.end(), table);
+  if (known != tables_.end()) return static_cast<std::uint16_t>(known - tables_.begin());
+  tables_.push_back(std::move(table));
+  for (Request& request : requests_) {
+    for (DeviceNeed& need : request.devices) {
+      if (need.partition != 0) need.kinds.push_back(tables_.back().kind_named(need.partition));
+    }
+  }
+  return static_cast<std::uint16_t>(tables_.size() - 1);
 }
 
 std::uint16_t Cluster::intern(std::vector<std::string>& names, std::string_view name) {

@@ -32,6 +32,9 @@ struct DeviceNeed {
   std::int32_t share = 1000;          // thousandths of each; 0: by memory only
   std::int64_t memory = 0;            // bytes of each
   std::vector<std::uint16_t> models;  // any of these; empty: any
+  DevicePlace place = DevicePlace::kAny;
+  std::uint16_t partition = 0;       // number of the profile's name, from 1; 0: none asked for
+  std::vector<PartitionKind> kinds;  // of that name, by table; length 0: the table has none
   bool is_whole() const { return share == 1000; }
   bool accepts(std::uint16_t model) const;
   // Against a queue's limits: thousandths a task. A slice accounted by memory
@@ -52,6 +55,9 @@ struct Request {
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
+// Bounds of what a room has and of what one task asks: see RoomBound.
+RoomBound bound_of(const NodeRoom& room);
+RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a
@@ -90,6 +96,9 @@ class Cluster {
   const Request& request(std::uint32_t id) const { return requests_[id]; }
   std::string_view class_name(std::uint16_t id) const { return names_.classes[id]; }
   std::string_view model_name(std::uint16_t id) const { return names_.models[id]; }
+  std::string_view profile_name(const DeviceNeed& need) const {
+    return names_.profiles[need.partition - std::size_t{1}];
+  }
 
   // --- Books ---
   NodeRoom room(NodeId node) const {
@@ -97,19 +106,21 @@ class Cluster {
     return states_.room(here.state, node, here.version);
   }
   NodeRoom capacity(NodeId node) const;
+  // Only makes room() of these nodes faster: they are fetched side by side.
+  void prefetch(std::span<const NodeId> nodes) const;
   std::span<const Holding> holdings(NodeId node) const {
     return holdings_.holdings(nodes_[node.value].holdings);
   }
   std::span<const Holding> claims(NodeId node) const;
 
   enum class Staying : std::uint8_t { kStays, kLeaves };
-  void take(NodeId node, TaskId task, const Request& request, std::uint64_t devices,
+  void take(const Allocation& at, TaskId task, const Request& request,
             Staying staying = Staying::kStays);
   // The task must hold something of the node.
   void give_back(NodeId node, TaskId task);
   // The holding is being stopped: its room may be claimed.
   void set_staying(NodeId node, TaskId task, Staying staying);
-  void claim(NodeId node, TaskId task, const Request& request, std::uint64_t devices);
+  void claim(const Allocation& at, TaskId task, const Request& request);
   void unclaim(NodeId node, TaskId task);
 
   // Room by the books with some holdings regarded as gone, written into
@@ -121,7 +132,8 @@ class Cluster {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     NodeRoom room() const {
-      return {cpu, memory, {shape->kinds, devices, usable}, NodeId::none(), 0};
+      return {
+          cpu, memory, {shape->kinds, devices, usable}, NodeId::none(), 0, shape->known_layout()};
     }
   };
   // What room() gives.
@@ -130,10 +142,13 @@ class Cluster {
   void planned(NodeId node, Scratch& scratch) const;
   // Capacity less all holdings, claims not counted.
   void actual(NodeId node, Scratch& scratch) const;
-  static void add_back(Scratch& scratch, const Request& request, std::uint64_t devices);
-  static void take_out(Scratch& scratch, const Request& request, std::uint64_t devices);
-  // Whether exactly these devices can be taken for the request.
-  static bool fits_exactly(const NodeRoom& room, const Request& request, std::uint64_t devices);
+  static void add_back(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start);
+  static void take_out(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start);
+  // Whether exactly these devices, and a partition from just there, can be taken
+  // for the request.
+  static bool fits_exactly(const NodeRoom& room, const Request& request, const Allocation& at);
 
   // --- Changes ---
   // Changes of rooms and of who may be used are numbered from 1; those up to
@@ -141,7 +156,11 @@ class Cluster {
   std::uint64_t last_change() const { return last_change_; }
   std::uint64_t forgotten_changes() const;
   // The node that this change was made to; none when it has changed again.
-  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)]; }
+  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)].node; }
+  // At least what it takes since then; nothing when it may not be used.
+  const RoomBound& changed_to(std::uint64_t change) const {
+    return log_[change & (log_.size() - 1)].room;
+  }
   // Scores of this node are out of date although its room is not: for a policy
   // that has changed its mind about one node.
   void touch(NodeId node) { log(node); }
@@ -158,6 +177,10 @@ class Cluster {
   std::size_t record_bytes() const;
 
  private:
+  struct Change {
+    NodeId node = NodeId::none();
+    RoomBound room;
+  };
   struct Node {
     std::uint64_t version = 0;  // its last change
     HoldingLists::List holdings;
@@ -168,13 +191,15 @@ class Cluster {
   struct Names {
     std::vector<std::string> classes;
     std::vector<std::string> models;
+    std::vector<std::string> profiles;
   };
 
   static std::uint16_t intern(std::vector<std::string>& names, std::string_view name);
+  std::uint16_t table_of(const std::vector<PartitionProfile>& profiles);
   void take_over_spec(NodeId node);
   void empty_into(NodeId node, Scratch& scratch) const;
   void book(Scratch& scratch, const Holding& holding, int sign) const;
-  void change_room(Node& node, const Request& request, std::uint64_t devices, int sign);
+  void change_room(Node& node, const Holding& holding, int sign);
   void recompute(NodeId node);
   void enter(Node& node, const RoomState& state);
   void log(NodeId node);
@@ -188,11 +213,12 @@ class Cluster {
   std::deque<Request> requests_;  // stable addresses
   std::map<std::string, std::uint32_t> request_ids_;
   Names names_;
+  std::deque<PartitionTable> tables_{1};  // stable addresses; number 0 is none
   RoomStates states_;
   HoldingLists holdings_;
   std::map<NodeId, std::vector<Holding>> claims_;  // of the few nodes that have any
   std::vector<DeviceState> changing_;              // the devices of a room that changes
-  std::vector<NodeId> log_;                        // by change, modulo its size (a power of two)
+  std::vector<Change> log_;                        // by change, modulo its size (a power of two)
   std::uint64_t first_change_ = 0;                 // nothing before it was ever known
   std::uint64_t last_change_ = 0;
   std::uint64_t membership_ = 0;

@@ -57,8 +57,11 @@ TEST(RoomStates, TheSameStateIsTheSameRecordAndTheTableStaysSmall) {
   RoomStates states;
   states.expect_nodes(4);
   const std::vector<DeviceKind> kinds(2);
-  const ShapeIndex shape = states.shape_with(kinds);
-  EXPECT_EQ(states.shape_with(kinds), shape);
+  NodeLayout layout{{}, {nullptr, nullptr}};
+  const ShapeIndex shape = states.shape_with(kinds, layout);
+  EXPECT_EQ(states.shape_with(kinds, layout), shape);
+  layout.groups.numa = {0b11};
+  EXPECT_NE(states.shape_with(kinds, layout), shape);
   std::vector<DeviceState> devices(2);
   RandomStream random(1, "states");
   std::vector<StateIndex> in(4, RoomStates::kNone);
@@ -88,9 +91,9 @@ TEST(Cluster, EqualRoomsShareAStateAndComeBackToIt) {
   const Request& request = cluster.compile(task_request(4, 1000));
   const std::uint64_t idle = cluster.state_serial(a);
   EXPECT_EQ(cluster.state_serial(b), idle);
-  cluster.take(a, {JobId(1), 0}, request, 0b1);
+  cluster.take({a, 0b1}, {JobId(1), 0}, request);
   EXPECT_NE(cluster.state_serial(a), idle);
-  cluster.take(b, {JobId(2), 0}, request, 0b1);
+  cluster.take({b, 0b1}, {JobId(2), 0}, request);
   EXPECT_EQ(cluster.state_serial(a), cluster.state_serial(b));
   cluster.give_back(a, {JobId(1), 0});
   EXPECT_EQ(cluster.state_serial(a), idle);
@@ -129,7 +132,7 @@ TEST(Cluster, AtMost512BytesANodeOfEightDevices) {
       const auto share = static_cast<std::int32_t>(1 + random.below(999));
       const Request& request =
           cluster.compile(task_request(static_cast<std::int64_t>(1 + random.below(8)), share));
-      cluster.take(NodeId(n), {JobId(++job), 0}, request, std::uint64_t{1} << device);
+      cluster.take({NodeId(n), std::uint64_t{1} << device}, {JobId(++job), 0}, request);
     }
   }
   EXPECT_LE(cluster.book_bytes() / kNodes, 512u);

@@ -207,7 +207,7 @@ void GangPlacer::sort_along_tree(std::vector<GangSeat>& seats) const {
   const auto first_device = [](const GangSeat& seat) { return std::countr_zero(seat.devices); };
   std::sort(seats.begin(), seats.end(), [&](const GangSeat& a, const GangSeat& b) {
     if (a.node != b.node) return tree_->domain_of(a.node) < tree_->domain_of(b.node);
-    return first_device(a) < first_device(b);
+    return std::pair(first_device(a), a.start) < std::pair(first_device(b), b.start);
   });
 }
 

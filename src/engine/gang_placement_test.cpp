@@ -72,10 +72,10 @@ bool can_be_booked(Grid& grid, const GangPlan& plan) {
   for (std::size_t p = 0; p < grid.parts.size() && fits; ++p) {
     for (const GangSeat& seat : plan.seats_of(p)) {
       const Request& request = *grid.parts[p].request;
-      fits = Cluster::fits_exactly(grid.cluster.room(seat.node), request, seat.devices);
+      fits = Cluster::fits_exactly(grid.cluster.room(seat.node), request, seat.allocation());
       if (!fits) break;
       taken.emplace_back(seat.node, TaskId{JobId(1000), task++});
-      grid.cluster.take(seat.node, taken.back().second, request, seat.devices);
+      grid.cluster.take(seat.allocation(), taken.back().second, request);
     }
   }
   for (auto it = taken.rbegin(); it != taken.rend(); ++it)
@@ -96,8 +96,8 @@ void draw_nodes(RandomStream& random, Grid& grid) {
   const Request& one = grid.request(1);
   for (std::uint32_t n = 0; n < grid.cluster.size(); ++n) {
     if (!random.chance(1, 3) || !fits(grid.cluster.room(NodeId(n)), one)) continue;
-    grid.cluster.take(NodeId(n), {JobId(1), n}, one,
-                      first_fit_devices(grid.cluster.room(NodeId(n)), one));
+    grid.cluster.take({NodeId(n), first_fit_devices(grid.cluster.room(NodeId(n)), one)},
+                      {JobId(1), n}, one);
   }
 }
 
@@ -239,7 +239,7 @@ TEST(DomainSlots, FollowTheBooks) {
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
     } else if (fits(grid.cluster.room(node), request)) {
       const TaskId task{JobId(1), step};
-      grid.cluster.take(node, task, request, first_fit_devices(grid.cluster.room(node), request));
+      grid.cluster.take({node, first_fit_devices(grid.cluster.room(node), request)}, task, request);
       held.emplace_back(node, task);
     }
     if (step == 1000) grid.add("late", {{"rack", "0"}}, 4);

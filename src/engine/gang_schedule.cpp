@@ -43,8 +43,8 @@ std::vector<Engine::State::Placed> Engine::State::place_by_tree(
     const std::int32_t feasible = domains.row(request).feasible_nodes;
     std::uint32_t task = first;
     for (const GangSeat& seat : plan->seats_of(r)) {
-      cluster.take(seat.node, {job.record.id, task}, request, seat.devices);
-      placed.push_back({task, {seat.node, seat.devices}, feasible, seat.score});
+      cluster.take(seat.allocation(), {job.record.id, task}, request);
+      placed.push_back({task, seat.allocation(), feasible, seat.score});
       ++task;
     }
     first += static_cast<std::uint32_t>(roles[r].count);

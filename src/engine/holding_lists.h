@@ -13,14 +13,17 @@
 
 namespace gridfold {
 
-// One task's part of a node: bit i of `devices` is the node's device i.
+// One task's part of a node: bit i of `devices` is the node's device i; where it
+// holds a partition, from which slot.
 struct Holding {
   JobId job;
   std::uint64_t devices = 0;
   std::uint32_t index = 0;         // of the task in its job
-  std::uint32_t request : 31 = 0;  // id of the compiled request
+  std::uint32_t request : 25 = 0;  // id of the compiled request
   std::uint32_t leaves : 1 = 0;    // it is being stopped: its room may be claimed
+  std::uint32_t behind_start : 6 = 0;
   TaskId task() const { return {job, index}; }
+  std::int32_t start() const { return static_cast<std::int32_t>(behind_start) - 1; }
 };
 static_assert(sizeof(Holding) == 24);
 

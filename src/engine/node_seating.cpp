@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/device_fit.h"
+
 namespace gridfold {
 
 std::uint64_t tie_rank(const Cluster& cluster, TieBreak tie_break, std::uint64_t salt,
@@ -69,11 +71,14 @@ bool NodeSeating::next_bid(const DomainSlots::Row& row, const Request& request, 
 
 void NodeSeating::take_seat(const DomainSlots::Row& row, const Request& request, const Bid& bid,
                             std::vector<GangSeat>& seats) {
-  seats.push_back({bid.node, bid.devices, bid.score});
+  const Overlay* known = overlay_of(bid.node);
+  const NodeRoom room = known == nullptr ? cluster_.room(bid.node) : known->room.room();
+  const std::int32_t start = choose_start(room, request, bid.devices);
+  seats.push_back({bid.node, bid.devices, bid.score, start});
   const bool full = row.slots[slots_.tree().domain_of(bid.node).value] == 1;
   if (full && memory_ == Memory::kNone) return;
   Overlay& overlay = make_overlay(bid.node);
-  Cluster::take_out(overlay.room, request, bid.devices);
+  Cluster::take_out(overlay.room, request, bid.devices, start);
   ++overlay.seated;
 }
 
@@ -116,7 +121,7 @@ std::int64_t NodeSeating::seat(const Request& request, std::span<const NodeId> n
 void NodeSeating::unseat(const Request& request, std::span<const GangSeat> seats) {
   for (const GangSeat& seat : seats) {
     Overlay& overlay = make_overlay(seat.node);
-    Cluster::add_back(overlay.room, request, seat.devices);
+    Cluster::add_back(overlay.room, request, seat.devices, seat.start);
     --overlay.seated;
   }
 }

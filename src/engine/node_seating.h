@@ -17,6 +17,8 @@ struct GangSeat {
   NodeId node;
   std::uint64_t devices = 0;
   std::int64_t score = 0;
+  std::int32_t start = kNoPartition;
+  Allocation allocation() const { return {node, devices, start}; }
 };
 
 // Among equals the lowest rank wins: by name, or in an order drawn from `salt`.

@@ -3,6 +3,7 @@
 // victims leave is earmarked until the job starts, so nobody slips in between.
 #include <algorithm>
 
+#include "engine/device_fit.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -12,6 +13,7 @@ struct Victim {
   TaskId task;
   const Request* request = nullptr;
   std::uint64_t devices = 0;
+  std::int32_t start = kNoPartition;
   std::int32_t priority = 0;
   std::int64_t run_ns = 0;  // what stopping it may lose
 };
@@ -22,7 +24,7 @@ struct Victim {
 struct Engine::State::Eviction {
   std::set<JobId> doomed;  // filler jobs that the plan stops
   std::vector<std::pair<std::uint32_t, Allocation>> claims;
-  std::map<NodeId, std::vector<std::pair<const Request*, std::uint64_t>>> claimed;
+  std::map<NodeId, std::vector<std::pair<const Request*, Allocation>>> claimed;
   std::int64_t lost_ns = 0;
 
   bool is_better_than(const Eviction& other) const {
@@ -32,8 +34,7 @@ struct Engine::State::Eviction {
 };
 
 struct Engine::State::NodeEviction {
-  NodeId node = NodeId::none();
-  std::uint64_t devices = 0;
+  Allocation at;  // no node: there is no room
   std::vector<TaskId> victims;
   std::int64_t lost_ns = 0;
 };
@@ -48,10 +49,11 @@ Engine::State::NodeEviction Engine::State::evict_on(const Eviction& so_far, Node
   cluster.planned(node, book);
   for (const Holding& holding : cluster.holdings(node)) {
     if (!holding.leaves && so_far.doomed.count(holding.job) != 0)
-      Cluster::add_back(book, cluster.request(holding.request), holding.devices);
+      Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
   }
   if (const auto it = so_far.claimed.find(node); it != so_far.claimed.end()) {
-    for (const auto& [claimant, devices] : it->second) Cluster::take_out(book, *claimant, devices);
+    for (const auto& [claimant, at] : it->second)
+      Cluster::take_out(book, *claimant, at.devices, at.start);
   }
 
   std::vector<Victim> candidates;
@@ -61,7 +63,8 @@ Engine::State::NodeEviction Engine::State::evict_on(const Eviction& so_far, Node
     if (!is_filler(other)) continue;
     const Instant since = other.record.started_at;
     candidates.push_back({holding.task(), &cluster.request(holding.request), holding.devices,
-                          other.record.spec->priority, since.is_never() ? 0 : (now - since).ns});
+                          holding.start(), other.record.spec->priority,
+                          since.is_never() ? 0 : (now - since).ns});
   }
   std::sort(candidates.begin(), candidates.end(), [](const Victim& a, const Victim& b) {
     if (a.priority != b.priority) return a.priority < b.priority;
@@ -70,21 +73,21 @@ Engine::State::NodeEviction Engine::State::evict_on(const Eviction& so_far, Node
   });
   std::size_t used = 0;
   while (!fits(book.room(), request) && used < candidates.size()) {
-    Cluster::add_back(book, *candidates[used].request, candidates[used].devices);
-    ++used;
+    const Victim& victim = candidates[used++];
+    Cluster::add_back(book, *victim.request, victim.devices, victim.start);
   }
   if (!fits(book.room(), request)) return plan;
   // Spare whoever turns out not to be needed, the most valued first.
   for (std::size_t i = used; i-- > 0;) {
     const Victim& victim = candidates[i];
-    Cluster::take_out(book, *victim.request, victim.devices);
+    Cluster::take_out(book, *victim.request, victim.devices, victim.start);
     if (fits(book.room(), request)) continue;
-    Cluster::add_back(book, *victim.request, victim.devices);
+    Cluster::add_back(book, *victim.request, victim.devices, victim.start);
     plan.victims.push_back(victim.task);
     plan.lost_ns += victim.run_ns;
   }
-  plan.node = node;
-  plan.devices = policy->choose(book.room(), request).devices;
+  const std::uint64_t devices = policy->choose(book.room(), request).devices;
+  plan.at = {node, devices, choose_start(book.room(), request, devices)};
   return plan;
 }
 
@@ -94,20 +97,21 @@ bool Engine::State::evict_for(Eviction& plan, std::uint32_t task, const Request&
   const auto better = [&](const NodeEviction& a, const NodeEviction& b) {
     if (a.victims.size() != b.victims.size()) return a.victims.size() < b.victims.size();
     if (a.lost_ns != b.lost_ns) return a.lost_ns < b.lost_ns;
-    return cluster.name_rank(a.node) < cluster.name_rank(b.node);
+    return cluster.name_rank(a.at.node) < cluster.name_rank(b.at.node);
   };
   NodeEviction best;
   for (const NodeId node : nodes) {
     if (!cluster.usable(node)) continue;
     NodeEviction here = evict_on(plan, node, request);
-    if (!here.node.is_none() && (best.node.is_none() || better(here, best))) best = std::move(here);
-    if (!best.node.is_none() && best.victims.empty()) break;
+    if (!here.at.node.is_none() && (best.at.node.is_none() || better(here, best)))
+      best = std::move(here);
+    if (!best.at.node.is_none() && best.victims.empty()) break;
   }
-  if (best.node.is_none()) return false;
+  if (best.at.node.is_none()) return false;
   for (const TaskId victim : best.victims) plan.doomed.insert(victim.job);
   plan.lost_ns += best.lost_ns;
-  plan.claims.emplace_back(task, Allocation{best.node, best.devices});
-  plan.claimed[best.node].emplace_back(&request, best.devices);
+  plan.claims.emplace_back(task, best.at);
+  plan.claimed[best.at.node].emplace_back(&request, best.at);
   return true;
 }
 

@@ -18,13 +18,20 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-ShapeIndex RoomStates::shape_with(std::span<const DeviceKind> kinds) {
+ShapeIndex RoomStates::shape_with(std::span<const DeviceKind> kinds, const NodeLayout& layout) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    if (std::ranges::equal(shapes_[i].kinds, kinds)) return static_cast<ShapeIndex>(i);
+    if (std::ranges::equal(shapes_[i].kinds, kinds) && shapes_[i].layout == layout)
+      return static_cast<ShapeIndex>(i);
   }
   NodeShape& fresh = shapes_.emplace_back();
   fresh.kinds.assign(kinds.begin(), kinds.end());
-  for (const DeviceKind& kind : kinds) fresh.empty.push_back({kind.memory, 1000, 0});
+  fresh.layout = layout;
+  fresh.has_layout = layout.groups.known();
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const PartitionTable* table = layout.tables[i];
+    fresh.empty.push_back({table == nullptr ? kinds[i].memory : table->slots, 1000, 0});
+    fresh.has_layout |= table != nullptr;
+  }
   return static_cast<ShapeIndex>(shapes_.size() - 1);
 }
 
@@ -128,7 +135,8 @@ NodeRoom RoomStates::room(StateIndex index, NodeId node, std::uint64_t version) 
   const Record& record = records_[index];
   const NodeShape& shape = shapes_[record.shape];
   const std::span states = std::span(devices_).subspan(record.first_device, shape.kinds.size());
-  return {record.cpu, record.memory, {shape.kinds, states, record.usable}, node, version};
+  return {record.cpu, record.memory, {shape.kinds, states, record.usable},
+          node,       version,       shape.known_layout()};
 }
 
 std::size_t RoomStates::bytes() const {

@@ -34,7 +34,7 @@ class RoomStates {
   static constexpr StateIndex kNone = UINT32_MAX;
 
   // The shape with these devices, made when there is none yet.
-  ShapeIndex shape_with(std::span<const DeviceKind> kinds);
+  ShapeIndex shape_with(std::span<const DeviceKind> kinds, const NodeLayout& layout);
   const NodeShape& shape(ShapeIndex index) const { return shapes_[index]; }
 
   // The record of this state, made when there is none, with one more node in
@@ -49,6 +49,14 @@ class RoomStates {
   std::uint64_t usable(StateIndex index) const { return records_[index].usable; }
   // Never given to another state, as the index may be.
   std::uint64_t serial(StateIndex index) const { return records_[index].serial; }
+
+  // Fetched ahead of room(): first the record, then what it points to.
+  void prefetch(StateIndex index) const { __builtin_prefetch(&records_[index]); }
+  void prefetch_devices(StateIndex index) const {
+    const DeviceState* const devices = devices_.data() + records_[index].first_device;
+    __builtin_prefetch(devices);
+    __builtin_prefetch(devices + 4);
+  }
 
   // The largest number of nodes there may be.
   void expect_nodes(std::size_t nodes) { nodes_expected_ = nodes; }

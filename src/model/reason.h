@@ -16,11 +16,15 @@ namespace gridfold {
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
   kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
-  kNoMatchingNode,   // {constraint, need, largest}: no node could ever hold one task
+  // {constraint, need, largest, [within | profile]}: no node could ever hold one task
+  kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
   kQueueClosed,      // {queue}
   // Waiting.
-  kInsufficientFree,     // {resource, need, free, largest_block}
+  // {resource, need, free, largest_block}, and for devices that must lie near to
+  // each other `within` (a DevicePlace), for a partition `profile`: then the
+  // amounts are slots, the block those in a row from a legal start.
+  kInsufficientFree,
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
   kFragmented,           // {need, have | roles}: each resource (each role) would do on some node,
                          // all of them together on none. {need, have, level, domain, in_all}: so

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 
+#include "engine/device_fit.h"
 #include "policies/gridfold_board.h"
 
 namespace gridfold {
@@ -35,6 +36,34 @@ std::int64_t rounded(std::int64_t tenths) {
   const std::int64_t scaled = tenths * kUnitsPerDevice + kUnit / 2;
   return scaled >= 0 ? scaled / kUnit : -((-scaled + kUnit - 1) / kUnit);
 }
+
+struct Plan : SolveAnswer {
+  Plan(GridfoldTables t, const Tightness& tight) : tables(std::move(t)), tightness(tight) {}
+  GridfoldTables tables;
+  Tightness tightness;
+};
+
+struct PlanProblem : SolveProblem {
+  PlanProblem(const LearnedMix& m, std::vector<Stranding::Extent> extents, Departures d,
+              const Tightness& tight)
+      : mix(m), largest(std::move(extents)), departures(d), tightness(tight) {}
+
+  // The tables of stranding are nearly all of it: a cell a kind.
+  std::int64_t steps() const override {
+    std::int64_t cells = 0;
+    for (const Stranding::Extent& extent : largest)
+      cells += (extent.share / 50 + 1) * (extent.cpu / 1000 + 1);
+    return 1 + cells * static_cast<std::int64_t>(mix.kinds().size());
+  }
+  std::shared_ptr<const SolveAnswer> solve() const override {
+    return std::make_shared<Plan>(GridfoldTables(mix, largest, departures), tightness);
+  }
+
+  LearnedMix mix;
+  std::vector<Stranding::Extent> largest;  // by device class
+  Departures departures;
+  Tightness tightness;
+};
 
 }  // namespace
 
@@ -68,18 +97,26 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
            opened;
   };
   std::uint64_t chosen = 0;
+  const auto take = [&](std::size_t device, std::int32_t share) {
+    chosen |= std::uint64_t{1} << device;
+    const std::int32_t left = board.left(device, share);
+    board.change_worth(device, left, worth);
+    besides += board.gain_besides(device, left);
+    opened += board.share(device) == 1000 && left > 0;
+    board.take(device, share);
+  };
   for (const DeviceNeed& need : request.devices) {
+    if (is_choice_ruled(node, need)) {
+      for (std::uint64_t left = choose_devices(node, need, chosen); left != 0; left &= left - 1)
+        take(static_cast<std::size_t>(std::countr_zero(left)), need.share);
+      continue;
+    }
     for (std::int32_t unit = 0; unit < need.count; ++unit) {
       std::size_t best = kMaxDevicesPerNode;
       std::int64_t best_score = 0;
       std::uint64_t tried = 0;
-      for (std::size_t i = 0; i < node.devices.size(); ++i) {
-        if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
-        if (need.is_whole()) {  // the first that fit
-          best = i;
-          break;
-        }
-        if (board.has_twin_among(tried, i)) continue;
+      const auto consider = [&](std::size_t i) {
+        if (board.has_twin_among(tried, i)) return;
         tried |= std::uint64_t{1} << i;
         const std::int32_t left = board.left(i, need.share);
         ByCorePrice after = worth;
@@ -87,32 +124,40 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
         const std::int64_t here = score(least(after) + board.gain_besides(i, left),
                                         board.stranded_after(i, left, cpu_left)) -
                                   (board.share(i) == 1000);
-        if (best != kMaxDevicesPerNode && here <= best_score) continue;
+        if (best != kMaxDevicesPerNode && here <= best_score) return;
         best = i;
         best_score = here;
+      };
+      if (node.layout != nullptr) {
+        for (const std::size_t i : order_of_devices(node, need, chosen)) consider(i);
+      } else {
+        for (std::size_t i = 0; i < node.devices.size(); ++i) {
+          if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
+          if (need.is_whole()) {  // the first that fit
+            best = i;
+            break;
+          }
+          consider(i);
+        }
       }
       assert(best < kMaxDevicesPerNode);  // choose() is asked only where the task fits
-      chosen |= std::uint64_t{1} << best;
-      const std::int32_t left = board.left(best, need.share);
-      board.change_worth(best, left, worth);
-      besides += board.gain_besides(best, left);
-      opened += board.share(best) == 1000 && left > 0;
-      board.take(best, need.share);
+      take(best, need.share);
     }
   }
-  const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
+  const std::int64_t final_score =
+      score(least(worth), board.stranded(cpu_left)) - partition_loss(node, request, chosen);
   const std::int64_t units = final_score - spoils(node, request, board, chosen);
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
+// What is kept on the node, whether it is guarded most, which models are short.
 std::uint64_t Gridfold::node_key(NodeId node) const {
-  std::uint64_t rarest = 0;
-  for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
-    // What is kept changes with a touch, and so with the version.
-    if (reservations_[k].keeps(node)) return cluster_->room(node).version << 1 | 1;
-    rarest = rarest << 1 | std::uint64_t{guards_[k].is_rarest(*cluster_, node)};
+  std::uint64_t key = 0;
+  for (std::size_t k = 0; k < reservations_.size(); ++k) {
+    key = mixed(key, reservations_[k].key_of(node));
+    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
   }
-  return rarest << 1;
+  return key;
 }
 
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,
@@ -212,7 +257,7 @@ bool Gridfold::observe(const Request& request) {
   bool changed = false;
   if (arrivals_ >= next_plan_) {
     next_plan_ += std::min(next_plan_, std::max(kLongestPlanGap, nodes));
-    changed |= plan();
+    plan_is_due_ = true;
   }
   if (arrivals_ >= next_reserve_) {
     next_reserve_ += std::max(kReserveGap, nodes / 64);
@@ -230,17 +275,23 @@ bool Gridfold::departed(const Request&) {
   return false;
 }
 
-bool Gridfold::plan() {
+std::shared_ptr<const SolveProblem> Gridfold::problem() {
+  if (!plan_is_due_) return nullptr;
+  plan_is_due_ = false;
   std::vector<Stranding::Extent> largest;
   for (IdleLedger& ledger : ledgers_) {
     ledger.refresh(*cluster_);
     largest.push_back(ledger.extent());
   }
   const Tightness tightness = departures_ == Departures::kSeen ? weigh_tightness() : Tightness();
-  GridfoldTables next(mix_, largest, departures_);
-  if (tightness == tightness_ && GridfoldTables::alike(tables_, next)) return false;
-  tightness_ = tightness;
-  tables_ = std::move(next);
+  return std::make_shared<PlanProblem>(mix_, std::move(largest), departures_, tightness);
+}
+
+bool Gridfold::adopt(const SolveAnswer& answer) {
+  const auto& plan = dynamic_cast<const Plan&>(answer);
+  if (plan.tightness == tightness_ && GridfoldTables::alike(tables_, plan.tables)) return false;
+  tightness_ = plan.tightness;
+  tables_ = plan.tables;
   ++plan_number_;
   return true;
 }

@@ -52,6 +52,10 @@ class Gridfold final : public PlacementPolicy {
   // than that every so many; reserves and looks for scarce models more often.
   bool observe(const Request& request) override;
   bool departed(const Request& request) override;
+  // A plan is worked out outside the step: from the mix as it is, and adopted
+  // when it changes scores.
+  std::shared_ptr<const SolveProblem> problem() override;
+  bool adopt(const SolveAnswer& answer) override;
 
  private:
   // What the tables say about a node as it is, kept while it stays so.
@@ -63,7 +67,6 @@ class Gridfold final : public PlacementPolicy {
     Worth stranded = 0;   // E
   };
 
-  bool plan();
   Tightness weigh_tightness() const;
   bool reserve();
   // `considered` holds the state of a room that is nobody's.
@@ -87,6 +90,7 @@ class Gridfold final : public PlacementPolicy {
   std::int64_t arrivals_ = 0;
   // At which arrival each is done next.
   std::int64_t next_plan_ = 32;
+  bool plan_is_due_ = false;
   std::int64_t next_reserve_ = 1;
   std::int64_t next_scarcity_ = 1;
   Departures departures_ = Departures::kNone;

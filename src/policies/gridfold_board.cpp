@@ -6,7 +6,7 @@ namespace gridfold {
 namespace {
 
 std::int32_t usable_share(const DeviceRoom& device) {
-  if (!device.usable) return 0;
+  if (!device.usable || device.table != 0) return 0;
   return device.holders > 0 ? std::min(device.free_share, 999) : device.free_share;
 }
 

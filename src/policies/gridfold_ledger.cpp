@@ -39,7 +39,7 @@ void IdleLedger::measure(const Cluster& cluster) {
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
     std::int32_t devices = 0;
     for (const DeviceRoom& device : cluster.capacity(NodeId(i)).devices)
-      devices += device.device_class == device_class_;
+      devices += device.device_class == device_class_ && device.table == 0;
     if (devices == 0) continue;
     const std::int64_t cpu = cluster.record(NodeId(i)).spec.cpu.value;
     const bool more_devices = devices > most_devices_;
@@ -62,7 +62,7 @@ bool IdleLedger::read(const Cluster& cluster, NodeId id) {
   Node now;
   const bool usable = cluster.usable(id);
   for (const DeviceRoom& device : cluster.room(id).devices) {
-    if (device.device_class != device_class_) continue;
+    if (device.device_class != device_class_ || device.table != 0) continue;
     if (now.devices++ == 0) now.model = device.model;
     if (!usable || !device.usable) continue;
     now.share += device.free_share;

@@ -38,22 +38,23 @@ class Grid {
   }
   void prepare() {
     policy_.prepare(cluster);
-    scores.emplace(cluster, policy_, TieBreak::kLowestName, 0);
+    scores.emplace(cluster, policy_, PlacementOptions{});
   }
   void arrive(const TaskRequest& request, int times = 1) {
     for (int i = 0; i < times; ++i) {
-      if (policy_.observe(cluster.compile(request))) scores->forget_scores();
+      const bool learned = policy_.observe(cluster.compile(request));
+      if (settle(policy_) || learned) scores->forget_scores();
     }
   }
   std::optional<ScoreTable::Best> place(const TaskRequest& request) {
     const Request& compiled = cluster.compile(request);
     arrive(request);
     const auto best = scores->best(compiled, random_);
-    if (best) cluster.take(best->node, TaskId{JobId(++tasks), 0}, compiled, best->devices);
+    if (best) cluster.take({best->node, best->devices}, TaskId{JobId(++tasks), 0}, compiled);
     return best;
   }
   void hold(NodeId node, const TaskRequest& request, std::uint64_t devices) {
-    cluster.take(node, TaskId{JobId(++tasks), 0}, cluster.compile(request), devices);
+    cluster.take({node, devices}, TaskId{JobId(++tasks), 0}, cluster.compile(request));
   }
 
   Cluster cluster;
@@ -254,11 +255,12 @@ RC_GTEST_PROP(GridfoldProperty, ChoicesArePureAndRefusalsJust, ()) {
       const Choice anew = policy.choose(grid.cluster.room(NodeId(i)), request);
       RC_ASSERT(anew.score == kept[i].score);
       RC_ASSERT(anew.devices == kept[i].devices);
-      RC_ASSERT(Cluster::fits_exactly(grid.cluster.room(NodeId(i)), request, anew.devices));
+      RC_ASSERT(
+          Cluster::fits_exactly(grid.cluster.room(NodeId(i)), request, {NodeId(i), anew.devices}));
     }
     if (!best) continue;
     const TaskId id{JobId(++grid.tasks), 0};
-    grid.cluster.take(best->node, id, request, best->devices);
+    grid.cluster.take({best->node, best->devices}, id, request);
     held.emplace_back(best->node, id);
     requests.push_back(&request);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/device_fit.h"
 #include "engine/score_table.h"
 #include "policies/registry.h"
 
@@ -119,8 +120,13 @@ class World {
     if (random_.below(5) == 0) return request;
     DeviceRequest device;
     device.device_class = random_.below(8) == 0 ? "npu" : "gpu";
-    if (random_.below(2) == 0) {
+    if (random_.below(6) == 0) {
+      device.count = 1;
+      device.share = DeviceShare(0);
+      device.partition = random_.below(2) == 0 ? "1g" : "2g";
+    } else if (random_.below(2) == 0) {
       device.count = static_cast<std::int32_t>(1 + random_.below(4));
+      if (random_.below(3) == 0) device.place = static_cast<DevicePlace>(random_.below(5));
     } else {
       device.count = 1;
       device.share = DeviceShare(static_cast<std::int64_t>(1 + random_.below(10)) * 100);
@@ -142,17 +148,34 @@ class World {
     for (std::uint64_t i = 0; i < devices; ++i)
       record.spec.devices.push_back(
           {i == 7 ? "npu" : "gpu", i < 4 ? "A" : "B", Bytes(std::int64_t{40} << 30)});
+    const std::uint64_t make = random_.below(4);
+    for (std::size_t i = 0; make > 1 && i < devices; ++i) {
+      DeviceSpec& device = record.spec.devices[i];
+      device.numa = static_cast<std::int32_t>(i / 4);
+      device.pcie_switch = static_cast<std::int32_t>(i / 2);
+      device.island = i == 3 ? -1 : 0;
+      if (make == 3 && i < 2)
+        device.partitions = {{"1g", 1, 1, {}, {0, 1, 2}}, {"2g", 2, 2, {}, {0, 2}}};
+    }
     record.up = true;
     cluster_.put(std::move(record));
+  }
+
+  Allocation allocation() const {
+    return {best_->node, best_->devices,
+            choose_start(cluster_.room(best_->node), *asked_, best_->devices)};
   }
 
   void place() {
     if (!best_) return;
     const TaskId task{JobId(++jobs_), 0};
-    cluster_.take(best_->node, task, *asked_, best_->devices);
+    const Allocation at = allocation();
+    ASSERT_TRUE(Cluster::fits_exactly(cluster_.room(at.node), *asked_, at));
+    cluster_.take(at, task, *asked_);
     held_.push_back({best_->node, task, asked_});
     best_.reset();
-    if (policy_->observe(*asked_)) forget();
+    const bool learned = policy_->observe(*asked_);
+    if (settle(*policy_) || learned) forget();
   }
 
   void leave() {
@@ -182,7 +205,7 @@ class World {
   void claim() {
     if (!best_ || !cluster_.claims(best_->node).empty()) return;
     claimed_.push_back({best_->node, {JobId(++jobs_), 0}, asked_});
-    cluster_.claim(best_->node, claimed_.back().task, *asked_, best_->devices);
+    cluster_.claim(allocation(), claimed_.back().task, *asked_);
     best_.reset();
   }
 
@@ -210,7 +233,8 @@ class World {
 
   void learn() {
     for (std::uint64_t i = random_.below(20); i > 0; --i) {
-      if (policy_->observe(*requests_[random_.below(requests_.size())])) forget();
+      const bool learned = policy_->observe(*requests_[random_.below(requests_.size())]);
+      if (settle(*policy_) || learned) forget();
     }
     best_.reset();
   }

@@ -8,6 +8,7 @@ namespace gridfold {
 RequestKind kind_of(const Request& request) {
   RequestKind kind{request.cpu, {}};
   for (const DeviceNeed& need : request.devices) {
+    if (need.partition != 0) continue;  // split devices are no concern of the rest
     kind.needs.push_back({need.share, need.count, need.device_class, need.models});
     auto& models = kind.needs.back().models;
     std::sort(models.begin(), models.end());

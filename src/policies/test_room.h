@@ -34,7 +34,7 @@ struct TestNode {
       kinds.push_back({device.device_class, device.model, device.memory});
       states.push_back({device.free_memory, device.free_share, device.holders});
     }
-    return {cpu, std::int64_t{1} << 40, {kinds, states, usable}, NodeId::none(), 0};
+    return {cpu, std::int64_t{1} << 40, {kinds, states, usable}, NodeId::none(), 0, nullptr};
   }
 };
 

@@ -31,6 +31,8 @@ void write(JsonWriter& json, const std::vector<DeviceRequest>& devices) {
     }
     if (request.memory != Bytes(0)) json.key("memory").string(to_text(request.memory));
     if (!request.models.empty()) write(json.key("model"), request.models);
+    if (request.place != DevicePlace::kAny) json.key("place").string(to_string(request.place));
+    if (!request.partition.empty()) json.key("partition").string(request.partition);
     json.end_object();
   }
   json.end_array();

@@ -84,6 +84,15 @@ class SpecMaker {
     out.memory = Bytes(random_.between(0, 1ll << 40));
     for (const auto* device_class : {"gpu", "npu", "dpu"})
       if (some()) out.devices.push_back(device(device_class));
+    if (some()) out.devices.push_back(partition());
+    return out;
+  }
+  DeviceRequest partition() {
+    DeviceRequest out;
+    out.device_class = "tpu";
+    out.count = 1;
+    out.share = DeviceShare(0);
+    out.partition = std::to_string(random_.between(1, 7)) + "g.10gb+me";
     return out;
   }
   DeviceRequest device(const char* device_class) {
@@ -91,7 +100,10 @@ class SpecMaker {
     out.device_class = device_class;
     out.count = 1;
     switch (random_.below(3)) {
-      case 0: out.count = static_cast<std::int32_t>(random_.between(1, 20)); break;
+      case 0:
+        out.count = static_cast<std::int32_t>(random_.between(1, 20));
+        out.place = static_cast<DevicePlace>(random_.below(5));
+        break;
       case 1: out.share = DeviceShare(random_.between(1, 999)); break;
       default: out.share = DeviceShare(0); break;
     }

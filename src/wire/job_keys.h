@@ -25,19 +25,30 @@ inline constexpr std::array kEachKeys = {"cpu"sv,
                                          "gpu"sv,
                                          "gpu_model"sv,
                                          "gpu_memory"sv,
+                                         "gpu_place"sv,
+                                         "gpu_partition"sv,
                                          "npu"sv,
                                          "npu_model"sv,
                                          "npu_memory"sv,
+                                         "npu_place"sv,
+                                         "npu_partition"sv,
                                          "tpu"sv,
                                          "tpu_model"sv,
                                          "tpu_memory"sv,
+                                         "tpu_place"sv,
+                                         "tpu_partition"sv,
                                          "fpga"sv,
                                          "fpga_model"sv,
                                          "fpga_memory"sv,
+                                         "fpga_place"sv,
+                                         "fpga_partition"sv,
                                          "neuromorphic"sv,
                                          "neuromorphic_model"sv,
-                                         "neuromorphic_memory"sv};
-inline constexpr std::array kDeviceKeys = {"class"sv, "amount"sv, "model"sv, "memory"sv};
+                                         "neuromorphic_memory"sv,
+                                         "neuromorphic_place"sv,
+                                         "neuromorphic_partition"sv};
+inline constexpr std::array kDeviceKeys = {"class"sv,  "amount"sv, "model"sv,
+                                           "memory"sv, "place"sv,  "partition"sv};
 inline constexpr std::array kTopologyKeys = {"prefer"sv, "require"sv, "spread"sv, "segments"sv};
 inline constexpr std::array kSegmentKeys = {"size"sv, "within"sv};
 inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};

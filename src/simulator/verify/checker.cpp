@@ -254,8 +254,8 @@ void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presence
     last = &presence;
     const int node = mirror_.node_index(seen.node);
     const auto n = static_cast<std::size_t>(node);
-    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices, +1,
-            uses_[n]);
+    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices,
+            presence.start, +1, uses_[n]);
     present_.push_back(node);
     check_presence(presence, node);
   }
@@ -273,7 +273,7 @@ void Checker::check_presence(const SimulatedCluster::Presence& presence, int nod
   if (job == nullptr) return fail("I6", name() + " is there, and no record knows it");
   const MirrorTask& task = job->tasks[seen.task.index];
   if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
-      task.at.devices != presence.devices)
+      task.at.devices != presence.devices || task.at.start != presence.start)
     fail("I6", name() + " is there, and by the record its devices are free");
   else if (stage(task.phase) >= stage(Phase::kCleaning) &&
            seen.phase != ObservedTask::Phase::kExited)

@@ -39,8 +39,10 @@ class Recount {
     std::int64_t free_share = 1000;
     std::int64_t free_memory = -1;
     std::int64_t holders = 0;
+    std::uint32_t taken_slots = 0;  // of a split device
   };
   struct Room {
+    const NodeSpec* spec = nullptr;
     bool known = false;  // the daemon has heard of the node
     bool up = false;
     bool takes_tasks = false;
@@ -51,8 +53,14 @@ class Recount {
   static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
   static std::int64_t units(const Device& device, const DeviceRequest& group);
   static std::int64_t slots(const Room& room, const TaskRequest& request);
-  static std::int64_t axis(const Room& room, const TaskRequest& request,
-                           const std::string& resource);
+  // Devices that suit the group and can take at least one unit of it.
+  static std::uint64_t idle(const Room& room, const DeviceRequest& group);
+  struct Amount {
+    std::int64_t free = 0;
+    std::int64_t largest = 0;
+  };
+  static Amount axis(const Room& room, const TaskRequest& request, const std::string& resource,
+                     bool as_wished);
 
   struct Quota {
     std::string queue, resource;

@@ -27,6 +27,34 @@ struct Model {
 constexpr std::array<Model, 5> kModels = {
     {{"gpu", "A", 40}, {"gpu", "B", 80}, {"gpu", "C", 16}, {"gpu", "D", 0}, {"npu", "N", 32}}};
 
+// The layouts of two real models, one of four slots and one of eight.
+std::vector<PartitionProfile> partitions_of(std::string_view model) {
+  if (model == "S4")
+    return {{"1s", 1, 1, {}, {0, 1, 2, 3}}, {"2s", 2, 2, {}, {0, 2}}, {"4s", 4, 4, {}, {0}}};
+  return {{"1g", 1, 1, {}, {0, 1, 2, 3, 4, 5, 6}},
+          {"1g+", 1, 2, {}, {0, 2, 4, 6}},
+          {"2g", 2, 2, {}, {0, 2, 4}},
+          {"3g", 3, 4, {}, {0, 4}},
+          {"4g", 4, 4, {}, {0}},
+          {"7g", 7, 8, {}, {0}}};
+}
+
+// Sockets, switches under them, and islands across them; a few unknown.
+void draw_places(RandomStream& random, std::vector<DeviceSpec>& devices) {
+  const auto count = static_cast<std::int32_t>(devices.size());
+  const std::int32_t numa = pick(random, std::array{1, 2, 2, 4});
+  const std::int32_t switches = pick(random, std::array{2, 4, 4, 8});
+  const std::int32_t islands = pick(random, std::array{1, 2, 4});
+  for (std::int32_t i = 0; i < count; ++i) {
+    DeviceSpec& device = devices[static_cast<std::size_t>(i)];
+    device.numa = i * numa / count;
+    device.pcie_switch = i * switches / count;
+    device.island = i % islands;
+    if (random.chance(1, 20)) device.numa = -1;
+    if (random.chance(1, 20)) device.island = -1;
+  }
+}
+
 DeviceSpec device_of(const Model& model) {
   DeviceSpec device;
   device.device_class = std::string(model.device_class);
@@ -51,6 +79,15 @@ std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
     for (int d = 0; d < devices; ++d) {
       if (random.chance(1, 10)) model = pick(random, kModels);
       node.devices.push_back(device_of(model));
+    }
+    if (random.chance(1, 2)) draw_places(random, node.devices);
+    if (random.chance(1, 5)) {
+      const std::string_view split = random.chance(1, 3) ? "S4" : "S8";
+      for (DeviceSpec& device : node.devices) {
+        device.device_class = "gpu";
+        device.model = std::string(split);
+        device.partitions = partitions_of(split);
+      }
     }
     nodes.push_back(std::move(node));
   }
@@ -89,7 +126,19 @@ std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
   return {first, cut, fewer};
 }
 
+DeviceRequest draw_partition(RandomStream& random) {
+  static constexpr std::array<std::string_view, 9> kNames = {"1g", "1g", "1g+", "2g", "2g",
+                                                             "3g", "4g", "1s",  "2s"};
+  DeviceRequest part;
+  part.device_class = "gpu";
+  part.count = 1;
+  part.share = DeviceShare(0);
+  part.partition = std::string(pick(random, kNames));
+  return part;
+}
+
 DeviceRequest draw_devices(RandomStream& random) {
+  if (random.chance(1, 5)) return draw_partition(random);
   DeviceRequest devices;
   devices.device_class = random.chance(1, 8) ? "npu" : "gpu";
   devices.count = 1;
@@ -105,6 +154,8 @@ DeviceRequest draw_devices(RandomStream& random) {
       break;
     default: devices.count = pick(random, std::array{1, 1, 1, 2, 2, 4, 8}); break;
   }
+  if (devices.is_whole() && devices.count > 1 && random.chance(1, 2))
+    devices.place = static_cast<DevicePlace>(random.between(1, 4));
   if (random.chance(1, 5)) {
     for (const Model& model : kModels) {
       if (model.device_class == devices.device_class && random.chance(1, 2))
@@ -307,8 +358,8 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
     return static_cast<std::int32_t>(random.between(0, most));
   };
   rates.report_dropped = up_to(150);
-  rates.report_delayed = up_to(400);
-  rates.report_repeated = up_to(300);
+  rates.report_delayed = up_to(440);
+  rates.report_repeated = up_to(330);
   rates.longest_delay = seconds_between(random, 1, 40);
   rates.launch_fails_by_node = up_to(80);
   rates.launch_fails_by_job = up_to(40);

@@ -1,6 +1,5 @@
 // Files that are no topology, cut off, contradictory or hostile: each is refused
 // by name with the reason and the next step.
-#include <regex>
 
 #include "tests/support/topology_files.h"
 #include "topology/xml_file.h"
@@ -79,10 +78,11 @@ TEST(DamagedFiles, EveryCutIsRefused) {
     const auto end = whole.rfind('>') + 1;
     for (std::size_t length = 0; length < end; length += 97) {
       const auto said = refusal(whole.substr(0, length));
-      EXPECT_TRUE(std::regex_match(
-          said, std::regex("(line \\d+, column \\d+: f: cut off, or not well-formed XML: .* "
-                           "\\(export the file again, or check it with xmllint\\))|"
-                           "(f: not a machine topology but an empty file .*)")))
+      const bool is_cut =
+          said.starts_with("line ") &&
+          said.find(": f: cut off, or not well-formed XML: ") != std::string::npos &&
+          said.ends_with("(export the file again, or check it with xmllint)");
+      EXPECT_TRUE(is_cut || said.starts_with("f: not a machine topology but an empty file "))
           << name << " cut at " << length << ": " << said;
     }
   }

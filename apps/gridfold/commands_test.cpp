@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
@@ -70,6 +71,33 @@ TEST(ReasonText, AmountsCarryTheirUnit) {
   EXPECT_TRUE(text("memory", 1 << 30, Language::kEnglish).starts_with("Needs 1Gi of memory"));
   EXPECT_TRUE(text("cpu", 1500, Language::kEnglish).starts_with("Needs 1500m of cpu"));
   EXPECT_TRUE(text("gpu_share", 250, Language::kEnglish).starts_with("Needs 250m of gpu_share"));
+}
+
+TEST(ReasonText, PlacesAndPartitionsHaveTheirOwnWords) {
+  const std::vector<Reason::Param> numa = {{"resource", "gpu"},
+                                           {"need", std::int64_t{4}},
+                                           {"free", std::int64_t{6}},
+                                           {"largest_block", std::int64_t{3}},
+                                           {"within", "single_numa"}};
+  EXPECT_EQ(reason_text("InsufficientFree", numa, Language::kEnglish),
+            "Needs 4 of gpu on one NUMA node; 6 are free, at most 3 on one NUMA node.");
+  EXPECT_EQ(reason_text("InsufficientFree", numa, Language::kChinese),
+            "需要 gpu 4，且位于同一 NUMA 节点；空闲 6，位于同一 NUMA 节点的最多 3。");
+  const std::vector<Reason::Param> part = {{"resource", "gpu_partition"},
+                                           {"need", std::int64_t{4}},
+                                           {"free", std::int64_t{5}},
+                                           {"largest_block", std::int64_t{3}},
+                                           {"profile", "3g.40gb"}};
+  EXPECT_EQ(reason_text("InsufficientFree", part, Language::kEnglish),
+            "A partition 3g.40gb needs 4 slots in a row; 5 slots are free, at most 3 in a row "
+            "where one may begin.");
+  EXPECT_EQ(reason_text("NoMatchingNode",
+                        {{"constraint", "gpu_partition"},
+                         {"need", std::int64_t{1}},
+                         {"largest", std::int64_t{0}},
+                         {"profile", "9g"}},
+                        Language::kEnglish),
+            "No node has a device that is split and has partitions 9g.");
 }
 
 TEST(ReasonText, UnknownCodesAndMissingParametersAreShownAsTheyAre) {
@@ -322,6 +350,85 @@ TEST(CommandLine, HelpIsDataAndZero) {
     EXPECT_NE(outcome.out, "");
   }
 }
+
+// --- Topology files ---
+
+std::string topology_file(const std::string& name) {
+  return std::string(GRIDFOLD_SOURCE_DIR) + "/tests/data/topology/" + name;
+}
+
+TEST(TopologyShow, TablesOfAMachine) {
+  const auto file = topology_file("hwloc2-pcie-box.xml");
+  const auto outcome = run({"topology", "show", file});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_EQ(outcome.out, file + ": hwloc XML 2.0, 2 NUMA nodes, 2 GPUs, 1 network card\n" + R"(
+NUMA  CPUS  COUNT  MEMORY
+0     0-3   4      128.0 GiB
+1     4-7   4      128.0 GiB
+
+PCIE SWITCH   NUMA  DEVICES
+0000:17:00.0  0     GPU0 NIC0
+
+DEVICE  NAME    MODEL                        PCI ADDRESS   MEMORY    NUMA  SWITCH GROUP  NVLINK ISLAND  NEAREST NICS
+GPU0    nvml0   NVIDIA A100-PCIE-40GB        0000:19:00.0  39.5 GiB  0     0             0              NIC0 (PIX)
+GPU1    nvml1   NVIDIA A100-PCIE-40GB        0000:98:00.0  ?         1     1             0              NIC0 (SYS)
+NIC0    mlx5_0  MT28908 Family [ConnectX-6]  0000:1a:00.0  -         0     -             -              -
+
+      GPU0  GPU1  NIC0
+GPU0  X     NV    PIX
+GPU1  NV    X     SYS
+NIC0  PIX   SYS   X
+)");
+}
+
+TEST(TopologyShow, JsonHasTheSameAndNullForTheUnknown) {
+  const auto outcome = run({"topology", "show", topology_file("p4d-24xl-topo.xml"), "-o", "json"});
+  EXPECT_EQ(outcome.code, 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["format"], "NCCL XML 1");
+  EXPECT_EQ(json["numa_nodes"][1]["cpus"], "24-47,72-95");
+  EXPECT_TRUE(json["numa_nodes"][1]["memory_bytes"].is_null());
+  EXPECT_EQ(json["pcie_switches"].size(), 4u);
+  EXPECT_EQ(json["links_told"], false);
+  const auto& gpu = json["devices"][5];
+  EXPECT_EQ(gpu["label"], "GPU5");
+  EXPECT_EQ(gpu["kind"], "gpu");
+  EXPECT_EQ(gpu["pci_address"], "0000:90:1d.0");
+  EXPECT_EQ(gpu["numa"], 1);
+  EXPECT_EQ(gpu["switch_group"], 2);
+  EXPECT_TRUE(gpu["nvlink_island"].is_null());
+  EXPECT_EQ(gpu["nearest_nics"][0]["device"], 10);
+  EXPECT_EQ(gpu["nearest_nics"][0]["path"], "PIX");
+  EXPECT_EQ(json["paths"][0][1], "PIX");
+}
+
+TEST(TopologyShow, NoOrdersToTheTerminal) {
+  const auto file = testing::TempDir() + "/escape." + std::to_string(getpid()) + ".xml";
+  std::ofstream(file) << R"(<system version="1"><cpu numaid="0"><nic><net name="a&#27;[2J"/></nic>)"
+                      << "</cpu></system>";
+  const auto outcome = run({"topology", "show", file});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(outcome.out.find("a?[2J"), std::string::npos);
+  std::filesystem::remove(file);
+}
+
+TEST(TopologyShow, OtherFilesAreTwoAndMissingOnesThree) {
+  const auto other = run({"topology", "show", topology_file("../README.md")});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_EQ(other.out, "");
+  EXPECT_TRUE(other.err.find("not a machine topology but some other file\nnext:  give hwloc XML") !=
+              std::string::npos)
+      << other.err;
+  EXPECT_EQ(run({"topology", "show", "/nonexistent"}).code, 3);
+  EXPECT_EQ(run({"topology", "show"}).code, 2);
+  EXPECT_EQ(run({"topology", "shwo", "x"}).err,
+            "error: gridfold topology has no command \"shwo\"\nnext:  did you mean gridfold "
+            "topology show?\n");
+}
+
+// --- No daemon ---
 
 TEST(CommandLine, NoDaemonIsSixAndSaysHowToStartOne) {
   for (const std::vector<std::string>& words : {std::vector<std::string>{"ps"},

@@ -17,8 +17,10 @@
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/event_relay.h"
 #include "apps/gridfold/output.h"
+#include "apps/gridfold/solve_thread.h"
 #include "backends/local/environment.h"
 #include "backends/local/local_backend.h"
+#include "backends/local/slice_limits.h"
 #include "base/sha256.h"
 #include "control/loop_thread.h"
 #include "control/records.h"
@@ -134,6 +136,7 @@ struct Daemon::Parts {
   std::unique_ptr<HttpServer> server;
   JobWaiters waiters;
   EventRelay relay;
+  std::unique_ptr<SolveThread> solver;  // tells the relay
   std::unique_ptr<LoopThread> thread;
   std::optional<ApiContext> api;
   Router router;
@@ -153,6 +156,7 @@ Result<void> Daemon::Parts::open_backend(const std::string& state, const std::st
   // Two daemons of one machine have two state directories.
   options.instance = "gridfold-" + sha256_hex(state).substr(0, 12);
   options.host = local::host_environment(environ);
+  options.slice_library = local::find_slice_library();
   backend = std::make_unique<local::LocalBackend>(std::move(options));
   notes = notes_of(machine, backend->capabilities());
   return {};
@@ -187,8 +191,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.on_committed = [this](Instant, const Decisions& decisions) {
     waiters.committed(decisions);
   };
+  solver = std::make_unique<SolveThread>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
-                                            *store, *backend, clock);
+                                            *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));
   relay.attach(*thread);

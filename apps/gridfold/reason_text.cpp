@@ -29,6 +29,11 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kExceedsQuotaMax,
      "Needs {need} of {resource}, more than the limit {limit} of queue {queue}.",
      "需要 {resource} {need}，超过队列 {queue} 的上限 {limit}。"},
+    {ReasonCode::kUnsatisfiableTopology,
+     "Needs room for {need} tasks in one domain as the topology asks (level {level}); even empty, "
+     "the largest holds {largest}.",
+     "按拓扑要求（层级 {level}）需要在一个域中容纳 {need} 个任务，但最大的域即使空闲也只容纳 "
+     "{largest} 个。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
@@ -86,6 +91,53 @@ constexpr Sentence kNoCombination = {
     "of them.",
     "没有任何节点能容纳一个任务：每种资源都有节点满足，但没有一个节点同时满足全部。"};
 
+// The devices of one task must lie to each other as it wishes.
+constexpr Sentence kOfPlaces[] = {
+    {ReasonCode::kInsufficientFree,
+     "Needs {need} of {resource} {within}; {free} are free, at most {largest_block} {within}.",
+     "需要 {resource} {need}，且{within}；空闲 {free}，{within}的最多 {largest_block}。"},
+    {ReasonCode::kNoMatchingNode,
+     "No node could ever hold one task: it needs {need} of {constraint} {within}, the best node "
+     "offers {largest}.",
+     "没有任何节点能容纳一个任务：需要 {constraint} {need}，且{within}，最好的节点只提供 "
+     "{largest}。"},
+};
+// One partition of a split device: the amounts are slots.
+constexpr Sentence kOfPartitions[] = {
+    {ReasonCode::kInsufficientFree,
+     "A partition {profile} needs {need} slots in a row; {free} slots are free, at most "
+     "{largest_block} in a row where one may begin.",
+     "分区 {profile} 需要 {need} 个连续切片；空闲 {free} 个，在允许的起点处最多连续 "
+     "{largest_block} 个。"},
+    {ReasonCode::kNoMatchingNode,
+     "No node has a device that is split and has partitions {profile}.",
+     "没有任何节点拥有可划分出 {profile} 分区的设备。"},
+};
+
+struct PlaceWords {
+  std::string_view place;  // as in a job file
+  std::string_view english;
+  std::string_view chinese;
+};
+constexpr PlaceWords kPlaceWords[] = {
+    {"single_numa", "on one NUMA node", "位于同一 NUMA 节点"},
+    {"linked", "in one island of links", "位于同一直连互联组"},
+    {"same_switch", "under one PCIe switch", "位于同一 PCIe 交换机下"},
+    {"spread", "spread evenly over the NUMA nodes", "均匀分布于各 NUMA 节点"},
+};
+// Fragmented and GangIncomplete when it is the topology that binds.
+constexpr Sentence kNoDomain = {
+    ReasonCode::kFragmented,
+    "{in_all} tasks would fit now, but the gang needs {need} in one domain as its topology asks "
+    "(level {level}), and the best, {domain}, holds {have}.",
+    "目前共能放下 {in_all} 个任务，但按拓扑要求（层级 {level}）一个域中需要 {need} 个，最好的域 "
+    "{domain} 只能放下 {have} 个。"};
+constexpr Sentence kDomainIncomplete = {
+    ReasonCode::kGangIncomplete,
+    "{have} of the gang's {need} tasks would fit now in {domain}, the best domain of level "
+    "{level}.",
+    "任务组需要 {need} 个任务，层级 {level} 中最好的域 {domain} 目前只能放下 {have} 个。"};
+
 const Sentence* find_sentence(ReasonCode code) {
   for (const auto& sentence : kSentences)
     if (sentence.code == code) return &sentence;
@@ -139,8 +191,9 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
 
 // What the sentences write after a number, and what they mean after a one.
 constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
-    {" tasks", " task"},      {" jobs", " job"},         {" other jobs", " other job"},
-    {" launches", " launch"}, {" are free", " is free"},
+    {" tasks", " task"},          {" jobs", " job"},         {" other jobs", " other job"},
+    {" launches", " launch"},     {" are free", " is free"}, {" slots are free", " slot is free"},
+    {" slots in a row", " slot"},
 };
 
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
@@ -174,6 +227,27 @@ std::string failure_detail(const std::vector<Reason::Param>& params, Language la
   if (const auto* code = find_param(params, "exit_code"))
     return (chinese ? "退出码 " : "Exit code ") + value_text(*code) + (chinese ? "。" : ".");
   return {};
+}
+
+// The sentence that fits a reason about devices, or null: the common one does.
+// `params` gets the words of a place instead of its name.
+const Sentence* sentence_of_devices(ReasonCode code, std::vector<Reason::Param>& params,
+                                    Language language) {
+  const auto of = [&](const auto& sentences) -> const Sentence* {
+    for (const Sentence& sentence : sentences)
+      if (sentence.code == code) return &sentence;
+    return nullptr;
+  };
+  for (auto& [name, value] : params) {
+    if (name == "profile") return of(kOfPartitions);
+    if (name != "within") continue;
+    for (const PlaceWords& words : kPlaceWords) {
+      if (value == Reason::Param::second_type(std::string(words.place)))
+        value = std::string(language == Language::kChinese ? words.chinese : words.english);
+    }
+    return of(kOfPlaces);
+  }
+  return nullptr;
 }
 
 std::string unknown_text(std::string_view code, const std::vector<Reason::Param>& params) {
@@ -211,8 +285,16 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
   if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);
-  auto text = fill(reason_template(*known, language), params,
-                   of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
+  std::vector<Reason::Param> shown = params;
+  std::string_view sentence = reason_template(*known, language);
+  const auto say = [&](const Sentence& other) {
+    sentence = language == Language::kChinese ? other.chinese : other.english;
+  };
+  for (const Sentence& of_level : {kNoDomain, kDomainIncomplete}) {
+    if (*known == of_level.code && find_param(params, "level")) say(of_level);
+  }
+  if (const Sentence* of_devices = sentence_of_devices(*known, shown, language)) say(*of_devices);
+  auto text = fill(sentence, shown, of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;
   const auto detail = failure_detail(params, language);
   if (!detail.empty()) text += (language == Language::kChinese ? "" : " ") + detail;

@@ -107,7 +107,7 @@ class ApiTest : public testing::Test {
     auto policy = make_policy("best_fit", {});
     ASSERT_TRUE(policy);
     auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
-                                              store_, backend_, clock_);
+                                              store_, backend_, executor_, clock_);
     ASSERT_TRUE(loop->start([](Event) {}));
     thread_ = std::make_unique<LoopThread>(std::move(loop));
     const Later later = [](Duration after, std::function<void()> work) {
@@ -183,6 +183,7 @@ class ApiTest : public testing::Test {
   const std::string kJobs = "/v1/tenants/default/jobs";
   WallClock clock_;
   FillableStore store_;
+  InlineExecutor executor_;
   TestBackend backend_;
   JobWaiters waiters_;
   std::uint64_t bits_ = 0;

@@ -38,6 +38,13 @@ void write_task_devices(JsonWriter& json, const TaskRecord& task, const NodeReco
   json.end_array();
 }
 
+void write_partition(JsonWriter& json, const JobRecord& job, std::uint32_t index) {
+  json.key("partition").begin_object();
+  for (const auto& request : job.spec->role_of(index).each.devices)
+    if (!request.partition.empty()) json.key("profile").string(request.partition);
+  json.key("start").number(job.tasks[index].allocation.start).end_object();
+}
+
 void write_task(JsonWriter& json, const JobRecord& job, std::uint32_t index,
                 std::span<const NodeRecord> nodes) {
   const auto& task = job.tasks[index];
@@ -51,6 +58,7 @@ void write_task(JsonWriter& json, const JobRecord& job, std::uint32_t index,
     json.key("node").string(node->spec.name);
     json.key("devices");
     write_task_devices(json, task, *node);
+    if (task.allocation.start != kNoPartition) write_partition(json, job, index);
   }
   if (task.exit) {
     json.key("exit");

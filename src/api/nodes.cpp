@@ -1,4 +1,5 @@
 // Nodes: the list, one, :drain and :undrain.
+#include <bit>
 #include <map>
 
 #include "api/api.h"
@@ -25,6 +26,12 @@ Holdings holdings_by_node(const Engine& engine) {
   return holdings;
 }
 
+void write_slots(JsonWriter& json, SlotMask slots) {
+  json.begin_array();
+  for (; slots != 0; slots &= slots - 1) json.number(std::countr_zero(slots));
+  json.end_array();
+}
+
 void write_devices(JsonWriter& json, const NodeRecord& node, const NodeRoom& room) {
   json.begin_array();
   for (std::size_t i = 0; i < node.spec.devices.size(); ++i) {
@@ -34,7 +41,16 @@ void write_devices(JsonWriter& json, const NodeRecord& node, const NodeRoom& roo
     if (!device.uid.empty()) json.key("uid").string(device.uid);
     if (device.memory.is_known()) json.key("memory_bytes").number(device.memory.value().value);
     if (device.numa >= 0) json.key("numa").number(device.numa);
+    if (device.pcie_switch >= 0) json.key("switch").number(device.pcie_switch);
+    if (device.island >= 0) json.key("island").number(device.island);
+    if (!device.partitions.empty()) {
+      json.key("partitions").begin_array();
+      for (const auto& profile : device.partitions) json.string(profile.name);
+      json.end_array();
+    }
     if (i < room.devices.size()) {
+      if (!device.partitions.empty())
+        write_slots(json.key("free_slots"), room.devices[i].free_slots);
       json.key("free_share_thousandths").number(room.devices[i].free_share);
       json.key("holders").number(room.devices[i].holders);
       if (room.devices[i].free_memory >= 0)
@@ -84,7 +100,11 @@ void write_node(JsonWriter& json, const NodeRecord& node, const Engine& engine,
   json.key("devices");
   write_devices(json, node, room);
   json.key("domains").begin_array();
-  for (const auto& domain : node.spec.domains) json.string(domain);
+  for (const auto& domain : node.spec.domains) {
+    json.begin_object();
+    if (!domain.level.empty()) json.key("level").string(domain.level);
+    json.key("name").string(domain.name).end_object();
+  }
   json.end_array();
   json.key("labels").begin_object();
   for (const auto& [name, value] : node.spec.labels) json.key(name).string(value);

@@ -27,6 +27,8 @@ struct LaunchOrder {
   std::shared_ptr<const JobSpec> spec;  // shared with the engine's record: immutable
   std::string node;
   std::uint64_t devices = 0;  // bit i: device i of the node
+  // Slot at which the task's partition begins; its profile is in the spec.
+  std::int32_t start = kNoPartition;
   std::uint32_t rank = 0;     // among the tasks that run, from 0
   std::uint32_t world_size = 1;
   // Node of every running task by rank, for MASTER_ADDR and host lists.

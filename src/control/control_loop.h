@@ -17,10 +17,26 @@
 #include "base/result.h"
 #include "control/backend.h"
 #include "control/clock.h"
+#include "control/executor.h"
 #include "control/store.h"
 #include "engine/engine.h"
 
 namespace gridfold {
+
+// What one job of a batch asks for. Jobs that ask for the same may share it.
+class SubmittedSpec {
+ public:
+  SubmittedSpec(JobSpec spec) : spec_(std::make_shared<const JobSpec>(std::move(spec))) {}
+  SubmittedSpec(std::shared_ptr<const JobSpec> spec) : spec_(std::move(spec)) {}
+
+  const JobSpec& operator*() const { return *spec_; }
+  const JobSpec* operator->() const { return spec_.get(); }
+  // Shared with the jobs' records: immutable.
+  const std::shared_ptr<const JobSpec>& shared() const { return spec_; }
+
+ private:
+  std::shared_ptr<const JobSpec> spec_;
+};
 
 // One atomic batch of jobs. The key makes a repeated call harmless: the same
 // key with the same body gives the first answer again, with another body
@@ -29,7 +45,7 @@ struct SubmitRequest {
   std::string tenant = "default";
   std::string idempotency_key;  // empty: none
   std::string body_digest;      // of what the caller sent; compared on repeats
-  std::vector<JobSpec> jobs;
+  std::vector<SubmittedSpec> jobs;
   bool held = false;
 };
 struct SubmittedJob {
@@ -68,11 +84,12 @@ struct ControlOptions {
 
 class ControlLoop {
  public:
-  ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend, Clock& clock);
+  ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
+              Executor& executor, Clock& clock);
   ~ControlLoop();
 
-  // Loads the store, restores the engine, opens the backend (its events must
-  // be handed to post()), reconciles.
+  // Loads the store, restores the engine, opens the backend, reconciles. What
+  // backend and executor tell the sink must be handed to post().
   Result<void> start(Backend::EventSink sink);
 
   // --- Input: takes effect in the next turn; completions are called from

@@ -57,6 +57,54 @@ class AnyNode : public PlacementPolicy {
   }
 };
 
+// Plans after each arrival, outside the step.
+class Planner : public AnyNode {
+ public:
+  struct Plan : SolveAnswer, SolveProblem {
+    explicit Plan(int of) : arrivals(of) {}
+    std::int64_t steps() const override { return 1000; }
+    std::shared_ptr<const SolveAnswer> solve() const override {
+      return std::make_shared<Plan>(arrivals);
+    }
+    int arrivals;
+  };
+  struct Seen {
+    int arrivals = 0;
+    std::vector<int> problems, answers;
+  };
+
+  explicit Planner(Seen& seen) : seen_(seen) {}
+  bool observe(const Request&) override {
+    ++seen_.arrivals;
+    return false;
+  }
+  std::shared_ptr<const SolveProblem> problem() override {
+    if (!seen_.problems.empty() && seen_.problems.back() == seen_.arrivals) return nullptr;
+    seen_.problems.push_back(seen_.arrivals);
+    return std::make_shared<Plan>(seen_.arrivals);
+  }
+  bool adopt(const SolveAnswer& answer) override {
+    seen_.answers.push_back(dynamic_cast<const Plan&>(answer).arrivals);
+    return true;
+  }
+
+ private:
+  Seen& seen_;
+};
+
+// Answers when the test says so.
+class SlowExecutor : public Executor {
+ public:
+  void run(Solve solve, std::function<void(Event)> answer) override {
+    waiting.emplace_back(std::move(solve), std::move(answer));
+  }
+  void answer_all() {
+    for (const auto& [solve, answer] : std::exchange(waiting, {}))
+      answer(Solved{solve.id, solve.problem->solve()});
+  }
+  std::vector<std::pair<Solve, std::function<void(Event)>>> waiting;
+};
+
 // A store whose disk can be full.
 class FillableStore : public Store {
  public:
@@ -82,6 +130,7 @@ class ControlLoopTest : public testing::Test {
   ManualClock clock;
   ObedientBackend backend;
   FillableStore store;
+  InlineExecutor executor;
   std::uint64_t bits = 1;
   std::unique_ptr<ControlLoop> loop;
 
@@ -97,7 +146,7 @@ class ControlLoopTest : public testing::Test {
     ControlOptions control;
     control.random_bits = [this] { return bits++; };
     loop = std::make_unique<ControlLoop>(control, Engine(options, std::make_unique<AnyNode>()),
-                                         store, backend, clock);
+                                         store, backend, executor, clock);
     const auto started = loop->start([this](Event event) { loop->post(std::move(event)); });
     ASSERT_TRUE(started) << started.error().describe();
     loop->turn();
@@ -114,7 +163,9 @@ class ControlLoopTest : public testing::Test {
   Result<SubmitAnswer> submit(std::vector<JobSpec> jobs, std::string key = "",
                               std::string digest = "d") {
     std::optional<Result<SubmitAnswer>> answer;
-    loop->submit({"default", key, digest, std::move(jobs)},
+    SubmitRequest request{"default", key, digest, {}};
+    for (JobSpec& spec : jobs) request.jobs.emplace_back(std::move(spec));
+    loop->submit(std::move(request),
                  [&](Result<SubmitAnswer> got) { answer.emplace(std::move(got)); });
     loop->turn();
     EXPECT_TRUE(answer.has_value());
@@ -294,6 +345,35 @@ TEST_F(ControlLoopTest, AReplacedDaemonGivesNoOrders) {
   old->turn();
   EXPECT_TRUE(backend.stops.empty());
   EXPECT_TRUE(old->read_only());
+}
+
+TEST_F(ControlLoopTest, WhatTakesLongerThanAStepIsAnsweredByAnEvent) {
+  Planner::Seen seen;
+  SlowExecutor slow;
+  ControlOptions control;
+  control.random_bits = [this] { return bits++; };
+  loop = std::make_unique<ControlLoop>(control, Engine({}, std::make_unique<Planner>(seen)), store,
+                                       backend, slow, clock);
+  ASSERT_TRUE(loop->start([this](Event event) { loop->post(std::move(event)); }));
+  loop->turn();
+  ASSERT_TRUE(submit({job("one", 1)}));
+  ASSERT_TRUE(submit({job("two", 1)}));
+  // Asked once before any arrival; not again until that is answered.
+  EXPECT_EQ(seen.problems, (std::vector<int>{0}));
+  EXPECT_TRUE(seen.answers.empty());
+  slow.answer_all();
+  loop->turn();
+  EXPECT_EQ(seen.answers, (std::vector<int>{0}));
+  EXPECT_EQ(seen.problems, (std::vector<int>{0, 2}));
+  // A turn that is not stored tells the answer again: it counts once.
+  store.full = true;
+  loop->submit({.jobs = {job("three", 1)}}, [](Result<SubmitAnswer>) {});
+  slow.answer_all();
+  loop->turn();
+  store.full = false;
+  clock.at = clock.at + Duration::minutes(1);
+  loop->turn();
+  EXPECT_EQ(seen.answers, (std::vector<int>{0, 2}));
 }
 
 TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {

@@ -53,6 +53,20 @@ Reason reason_from(const Json& json) {
   return reason;
 }
 
+// {"rack": "r3"}, or "rack-3" where the level has no name.
+DomainStep domain_from(const Json& json) {
+  DomainStep step;
+  if (json.is_string()) {
+    step.name = json.get<std::string>();
+  } else {
+    if (!json.is_object() || json.size() != 1) throw std::runtime_error("a domain has one level");
+    const auto entry = json.items().begin();
+    step = DomainStep(entry.key(), entry.value().get<std::string>());
+  }
+  if (step.name.empty()) throw std::runtime_error("a domain has no name");
+  return step;
+}
+
 void write_time(JsonWriter& json, const char* name, Instant at) {
   if (!at.is_never()) json.key(name).number(at.ns);
 }
@@ -64,11 +78,9 @@ Instant time_from(const Json& json, const char* name) {
 void write_allocation(JsonWriter& json, const char* name, const Allocation& at,
                       std::span<const NodeRecord> nodes) {
   if (at.node.is_none()) return;
-  json.key(name)
-      .begin_array()
-      .string(nodes[at.node.value].spec.name)
-      .number(at.devices)
-      .end_array();
+  json.key(name).begin_array().string(nodes[at.node.value].spec.name).number(at.devices);
+  if (at.start != kNoPartition) json.number(at.start);
+  json.end_array();
 }
 Allocation allocation_from(const Json& json, const char* name, const FindNode& find_node) {
   const auto it = json.find(name);
@@ -76,7 +88,44 @@ Allocation allocation_from(const Json& json, const char* name, const FindNode& f
   const auto node = it->at(0).get<std::string>();
   const NodeId id = find_node(node);
   if (id.is_none()) throw std::runtime_error("unknown node " + node);
-  return {id, it->at(1).get<std::uint64_t>()};
+  Allocation at{id, it->at(1).get<std::uint64_t>()};
+  if (it->size() > 2) {
+    at.start = it->at(2).get<std::int32_t>();
+    if (at.start < 0 || at.start >= kMaxPartitionSlots)
+      throw std::runtime_error("a partition from slot " + std::to_string(at.start));
+  }
+  return at;
+}
+
+void write_partitions(JsonWriter& json, const std::vector<PartitionProfile>& profiles) {
+  json.begin_array();
+  for (const PartitionProfile& profile : profiles) {
+    json.begin_object().key("name").string(profile.name).key("slices").number(profile.slices);
+    json.key("length").number(profile.length);
+    if (profile.memory.is_known()) json.key("memory").number(profile.memory.value().value);
+    json.key("starts").begin_array();
+    for (const std::int32_t start : profile.starts) json.number(start);
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+std::vector<PartitionProfile> partitions_from(const Json& json) {
+  std::vector<PartitionProfile> profiles;
+  for (const Json& item : json) {
+    PartitionProfile profile;
+    profile.name = item.at("name").get<std::string>();
+    profile.slices = item.at("slices").get<std::int32_t>();
+    profile.length = item.at("length").get<std::int32_t>();
+    if (const auto it = item.find("memory"); it != item.end())
+      profile.memory = Bytes(it->get<std::int64_t>());
+    profile.starts = item.at("starts").get<std::vector<std::int32_t>>();
+    for (const std::int32_t start : profile.starts) {
+      if (start < 0 || profile.length < 1 || start > kMaxPartitionSlots - profile.length)
+        throw std::runtime_error("a partition of " + profile.name + " lies outside the device");
+    }
+    profiles.push_back(std::move(profile));
+  }
+  return profiles;
 }
 
 void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRecord> nodes) {
@@ -231,11 +280,20 @@ std::string encode_node(const NodeRecord& record) {
     if (!device.uid.empty()) json.key("uid").string(device.uid);
     if (device.origin == DeviceOrigin::kEmulated) json.key("emulated").boolean(true);
     if (device.numa >= 0) json.key("numa").number(device.numa);
+    if (device.pcie_switch >= 0) json.key("switch").number(device.pcie_switch);
+    if (device.island >= 0) json.key("island").number(device.island);
+    if (!device.partitions.empty()) write_partitions(json.key("partitions"), device.partitions);
     if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
   }
   json.end_array().key("domains").begin_array();
-  for (const std::string& domain : spec.domains) json.string(domain);
+  for (const DomainStep& domain : spec.domains) {
+    if (domain.level.empty()) {
+      json.string(domain.name);
+    } else {
+      json.begin_object().key(domain.level).string(domain.name).end_object();
+    }
+  }
   json.end_array().key("labels").begin_object();
   for (const auto& [name, value] : spec.labels) json.key(name).string(value);
   json.end_object();
@@ -262,10 +320,16 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.uid = item.value("uid", std::string());
       if (item.value("emulated", false)) device.origin = DeviceOrigin::kEmulated;
       device.numa = item.value("numa", -1);
+      device.pcie_switch = item.value("switch", -1);
+      device.island = item.value("island", -1);
+      if (const auto it = item.find("partitions"); it != item.end())
+        device.partitions = partitions_from(*it);
       device.fault = item.value("fault", std::string());
       record.spec.devices.push_back(std::move(device));
     }
-    record.spec.domains = json.at("domains").get<std::vector<std::string>>();
+    for (const Json& domain : json.at("domains")) {
+      record.spec.domains.push_back(domain_from(domain));
+    }
     record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});

@@ -120,13 +120,18 @@ Result<PartitionProfile> read_profile(const Json& json, const std::string& path)
   PartitionProfile out;
   out.name = fields.required_text("name");
   const auto slices = fields.required_count("slices");
-  if (slices > 1024) fields.fail("slices", "is above 1024");
+  if (slices > kMaxPartitionSlots) fields.fail("slices", "is above 32");
   out.slices = static_cast<std::int32_t>(slices);
+  // In slots, which most often are slices.
+  const auto length = fields.count("length");
+  const std::int64_t slots = length.is_known() ? length.value() : slices;
+  if (slots > kMaxPartitionSlots) fields.fail("length", "is above 32 slots");
+  out.length = static_cast<std::int32_t>(slots);
   out.memory = fields.quantity("memory", parse_bytes);
   if (const Json* starts = fields.list("starts")) {
     for (const auto& start : *starts) {
       const auto slot = fields.count_of(start, "starts", 0);
-      if (slot > 1024) fields.fail("starts", "has a slot above 1024");
+      if (slot + slots > kMaxPartitionSlots) fields.fail("starts", "lead beyond slot 31");
       out.starts.push_back(static_cast<std::int32_t>(slot));
     }
   }

@@ -45,13 +45,6 @@ struct DeviceLink {
   Known<BitsPerSecond> bandwidth;  // of all `count` together, each way
 };
 
-struct PartitionProfile {
-  std::string name;  // "1g.10gb"
-  std::int32_t slices = 0;
-  Known<Bytes> memory;
-  std::vector<std::int32_t> starts;  // slots at which one may begin
-  friend bool operator==(const PartitionProfile&, const PartitionProfile&) = default;
-};
 struct Partition {
   std::string uid;
   std::string profile;

@@ -1,6 +1,7 @@
 #include "devices/emulated.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/quote.h"
 
@@ -8,12 +9,15 @@ namespace gridfold {
 namespace {
 
 constexpr char kForm[] = "write CLASS:MODEL=COUNT or CLASS:MODEL@MEMORY=COUNT, such as gpu:T4=2";
+constexpr char kPlaceForm[] =
+    "after the count write :numa=4+4, :switch=2+2+2+2, :island=8 or :partitioned";
 
 struct Entry {
   std::string_view device_class;
   std::string_view model;
   std::string_view memory;  // empty: from the facts
   std::string_view count;
+  std::vector<std::string_view> options;  // "numa=4+4", …
 };
 
 Error wrong(std::string message, std::string hint = kForm) {
@@ -33,7 +37,7 @@ bool is_name(std::string_view text) {
 Result<Entry> split_entry(std::string_view text) {
   Entry out;
   const auto colon = text.find(':');
-  const auto equals = text.rfind('=');
+  const auto equals = text.find('=');
   if (colon == text.npos) return wrong(quote(text) + " names no class before a \":\"");
   if (equals == text.npos || equals < colon) {
     return wrong(quote(text) + " gives no count after a \"=\"");
@@ -41,6 +45,12 @@ Result<Entry> split_entry(std::string_view text) {
   out.device_class = text.substr(0, colon);
   out.model = text.substr(colon + 1, equals - colon - 1);
   out.count = text.substr(equals + 1);
+  while (true) {
+    const auto last = out.count.rfind(':');
+    if (last == text.npos) break;
+    out.options.push_back(out.count.substr(last + 1));
+    out.count = out.count.substr(0, last);
+  }
   if (const auto at = out.model.find('@'); at != out.model.npos) {
     out.memory = out.model.substr(at + 1);
     out.model = out.model.substr(0, at);
@@ -86,6 +96,46 @@ Result<DeviceSpec> device_of(const Entry& entry, const DeviceFactsTable& facts) 
   return out;
 }
 
+// "4+4": the devices fall into groups of these sizes, numbered from `first`.
+Result<void> set_groups(std::string_view option, std::string_view sizes, std::int32_t first,
+                        std::int32_t DeviceSpec::*number, std::span<DeviceSpec> devices) {
+  std::size_t device = 0;
+  for (std::int32_t group = first;; ++group) {
+    const auto plus = sizes.find('+');
+    const auto size = parse_count(sizes.substr(0, plus));
+    if (!size || *size == 0) return wrong(quote(option) + " does not give sizes", kPlaceForm);
+    if (static_cast<std::uint64_t>(*size) > devices.size() - device) break;
+    for (std::int64_t i = 0; i < *size; ++i) devices[device++].*number = group;
+    if (plus == sizes.npos) {
+      if (device == devices.size()) return {};
+      break;
+    }
+    sizes.remove_prefix(plus + 1);
+  }
+  return wrong(quote(option) + " does not add up to " + std::to_string(devices.size()) + " devices",
+               kPlaceForm);
+}
+
+Result<void> apply_option(std::string_view option, const DeviceFactsTable& facts,
+                          std::int32_t next_island, std::span<DeviceSpec> devices) {
+  if (option == "partitioned") {
+    const DeviceFacts* known = facts.find(devices.front().model);
+    if (known == nullptr || known->partitions.empty()) {
+      return wrong("no partitions of a " + devices.front().model + " are known",
+                   "name a model that has some, such as H100-SXM5-80GB");
+    }
+    for (DeviceSpec& device : devices) device.partitions = known->partitions;
+    return {};
+  }
+  const auto equals = option.find('=');
+  const auto key = option.substr(0, equals);
+  const auto sizes = equals == option.npos ? std::string_view() : option.substr(equals + 1);
+  if (key == "numa") return set_groups(option, sizes, 0, &DeviceSpec::numa, devices);
+  if (key == "switch") return set_groups(option, sizes, 0, &DeviceSpec::pcie_switch, devices);
+  if (key == "island") return set_groups(option, sizes, next_island, &DeviceSpec::island, devices);
+  return wrong(quote(option) + " is not known here", kPlaceForm);
+}
+
 Result<void> append_entry(std::string_view text, const DeviceFactsTable& facts,
                           std::vector<DeviceSpec>& out) {
   const auto entry = split_entry(text);
@@ -100,9 +150,15 @@ Result<void> append_entry(std::string_view text, const DeviceFactsTable& facts,
                  .message = "a node has at most " + std::to_string(kMaxDevicesPerNode) + " devices",
                  .hint = "ask for fewer"};
   }
+  std::int32_t next_island = 0;
+  for (const DeviceSpec& other : out) next_island = std::max(next_island, other.island + 1);
   for (std::int64_t i = 0; i < *count; ++i) {
     device->uid = "emulated-" + std::to_string(out.size());
     out.push_back(*device);
+  }
+  const auto added = std::span(out).last(static_cast<std::size_t>(*count));
+  for (const std::string_view option : entry->options) {
+    if (auto done = apply_option(option, facts, next_island, added); !done) return done.error();
   }
   return {};
 }

@@ -16,6 +16,12 @@ namespace gridfold {
 // another than theirs). At most kMaxDevicesPerNode in all. The devices stand in
 // the order written, with uids "emulated-0", "emulated-1", ….
 //
+// After the count, each after a ':', may stand how the devices hang together
+// and that they are split: "gpu:H100-SXM5-80GB=8:numa=4+4:switch=2+2+2+2:island=8"
+// puts the first four on NUMA node 0, the next on 1, and so on; ":partitioned"
+// gives them out in the model's partitions only. NUMA nodes and switches are
+// numbered anew in each entry, islands are not: one never joins two entries.
+//
 // Errors, with field "devices[i]": kInvalid for anything else, also for a model
 // that belongs to another class; kLimit for too many.
 Result<std::vector<DeviceSpec>> parse_emulated_devices(std::string_view text,

@@ -10,6 +10,7 @@
 
 #include "devices/cgroup_limits.h"
 #include "devices/device_order.h"
+#include "devices/islands.h"
 
 namespace gridfold {
 namespace {
@@ -63,12 +64,28 @@ Result<std::string> host_name() {
   return std::string(name);
 }
 
-// The NUMA node that a PCI device hangs on, -1 when unknown.
-std::int32_t numa_of_pci(hwloc_topology_t topology, const std::string& bus_id) {
+// Null when hwloc does not see it.
+hwloc_obj_t pci_device(hwloc_topology_t topology, const std::string& bus_id) {
   unsigned domain = 0, bus = 0, device = 0, function = 0;
-  if (std::sscanf(bus_id.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4) return -1;
-  const hwloc_obj_t found = hwloc_get_pcidev_by_busid(topology, domain, bus, device, function);
-  if (found == nullptr) return -1;
+  if (std::sscanf(bus_id.c_str(), "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
+    return nullptr;
+  return hwloc_get_pcidev_by_busid(topology, domain, bus, device, function);
+}
+
+// The PCIe switch that a device hangs under, by the root port above it: what
+// shares that shares the way to the processor. -1 when unknown.
+std::int32_t switch_of(hwloc_obj_t device) {
+  std::int32_t port = -1;
+  for (hwloc_obj_t at = device->parent; at != nullptr && at->type == HWLOC_OBJ_BRIDGE;
+       at = at->parent) {
+    if (at->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI)
+      port = static_cast<std::int32_t>(at->logical_index);
+  }
+  return port;
+}
+
+// The NUMA node that a PCI device hangs on, -1 when unknown.
+std::int32_t numa_of(hwloc_topology_t topology, hwloc_obj_t found) {
   const hwloc_obj_t local = hwloc_get_non_io_ancestor_obj(topology, found);
   // A device of the whole machine is near to no NUMA node in particular.
   return local != nullptr && hwloc_bitmap_weight(local->nodeset) == 1
@@ -102,10 +119,21 @@ std::vector<DeviceSpec> find_devices(hwloc_topology_t topology, const MachineOpt
                                      PluginHost& plugins, Machine& machine) {
   auto inventory = plugins.discover();
   std::vector<DeviceSpec> found;
+  std::vector<LinkedDevice> linked;
   for (auto& report : inventory.devices) {
     apply_facts(report.spec, *options.facts);
-    if (report.spec.numa < 0) report.spec.numa = numa_of_pci(topology, report.pci_bus_id);
-    found.push_back(report.spec);
+    if (const hwloc_obj_t device = pci_device(topology, report.pci_bus_id)) {
+      if (report.spec.numa < 0) report.spec.numa = numa_of(topology, device);
+      report.spec.pcie_switch = switch_of(device);
+    }
+    const auto links = plugins.links(report.spec.uid);
+    linked.push_back(
+        {report.spec.uid, report.plugin, links ? *links : Known<std::vector<DeviceLink>>()});
+  }
+  const auto islands = islands_of(linked);
+  for (std::size_t i = 0; i < islands.size(); ++i) {
+    inventory.devices[i].spec.island = islands[i];
+    found.push_back(inventory.devices[i].spec);
   }
   machine.reports = std::move(inventory.devices);
   machine.troubles = std::move(inventory.troubles);

@@ -1,6 +1,10 @@
 // The cluster as the engine sees it: free room of every node and device, in
 // flat arrays, and requests compiled against the tables of device classes and
 // models. All integers; see base/units.h for the units.
+//
+// A node's books are what changes: which of the shared states (room_states.h)
+// its room is in, and what tasks hold (holding_lists.h). Nothing is allocated
+// to take or give back once the tables have grown to the cluster's size.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +17,13 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "engine/holding_lists.h"
+#include "engine/node_room.h"
+#include "engine/room_states.h"
 #include "model/node.h"
 #include "model/record.h"
 
 namespace gridfold {
-
-// One device's room. A whole-device holding takes all of it and needs
-// holders == 0; a slice takes share, memory or both.
-struct DeviceRoom {
-  std::uint16_t device_class = 0;
-  std::uint16_t model = 0;
-  bool usable = true;              // false: quarantined
-  std::int32_t free_share = 1000;  // thousandths
-  std::int32_t holders = 0;
-  std::int64_t memory = -1;       // bytes in all, -1 unknown
-  std::int64_t free_memory = -1;  // bytes not held by slices, -1 unknown
-};
-
-struct NodeRoom {
-  std::int64_t cpu = 0;     // millicores free
-  std::int64_t memory = 0;  // bytes free
-  std::span<const DeviceRoom> devices;
-};
 
 // One device group of a compiled request.
 struct DeviceNeed {
@@ -43,6 +32,9 @@ struct DeviceNeed {
   std::int32_t share = 1000;          // thousandths of each; 0: by memory only
   std::int64_t memory = 0;            // bytes of each
   std::vector<std::uint16_t> models;  // any of these; empty: any
+  DevicePlace place = DevicePlace::kAny;
+  std::uint16_t partition = 0;       // number of the profile's name, from 1; 0: none asked for
+  std::vector<PartitionKind> kinds;  // of that name, by table; length 0: the table has none
   bool is_whole() const { return share == 1000; }
   bool accepts(std::uint16_t model) const;
   // Against a queue's limits: thousandths a task. A slice accounted by memory
@@ -63,6 +55,9 @@ struct Request {
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
+// Bounds of what a room has and of what one task asks: see RoomBound.
+RoomBound bound_of(const NodeRoom& room);
+RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a
@@ -87,7 +82,11 @@ class Cluster {
   void remove_last();
   // Up, drained, dirty devices, reason: everything but id and spec.
   void set_status(const NodeRecord& record);
-  bool usable(NodeId node) const;  // takes new tasks
+  bool usable(NodeId node) const {  // takes new tasks
+    return nodes_[node.value].takes_tasks;
+  }
+  // Another number whenever nodes came, left, or changed their path of domains.
+  std::uint64_t topology_version() const { return membership_ + path_changes_; }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -97,67 +96,114 @@ class Cluster {
   const Request& request(std::uint32_t id) const { return requests_[id]; }
   std::string_view class_name(std::uint16_t id) const { return names_.classes[id]; }
   std::string_view model_name(std::uint16_t id) const { return names_.models[id]; }
+  std::string_view profile_name(const DeviceNeed& need) const {
+    return names_.profiles[need.partition - std::size_t{1}];
+  }
 
   // --- Books ---
-  enum class Staying : std::uint8_t { kStays, kLeaves };
-  struct Holding {
-    TaskId task;
-    const Request* request = nullptr;
-    std::uint64_t devices = 0;
-    Staying staying = Staying::kStays;
-  };
-  NodeRoom room(NodeId node) const;
+  NodeRoom room(NodeId node) const {
+    const Node& here = nodes_[node.value];
+    return states_.room(here.state, node, here.version);
+  }
   NodeRoom capacity(NodeId node) const;
-  std::span<const Holding> holdings(NodeId node) const { return nodes_[node.value].holdings; }
-  std::span<const Holding> claims(NodeId node) const { return nodes_[node.value].claims; }
+  // Only makes room() of these nodes faster: they are fetched side by side.
+  void prefetch(std::span<const NodeId> nodes) const;
+  std::span<const Holding> holdings(NodeId node) const {
+    return holdings_.holdings(nodes_[node.value].holdings);
+  }
+  std::span<const Holding> claims(NodeId node) const;
 
-  void take(NodeId node, const Holding& holding);
+  enum class Staying : std::uint8_t { kStays, kLeaves };
+  void take(const Allocation& at, TaskId task, const Request& request,
+            Staying staying = Staying::kStays);
+  // The task must hold something of the node.
   void give_back(NodeId node, TaskId task);
   // The holding is being stopped: its room may be claimed.
   void set_staying(NodeId node, TaskId task, Staying staying);
-  void claim(NodeId node, const Holding& holding);
+  void claim(const Allocation& at, TaskId task, const Request& request);
   void unclaim(NodeId node, TaskId task);
 
   // Room by the books with some holdings regarded as gone, written into
   // `scratch`; for planning whom to evict.
   struct Scratch {
-    std::vector<DeviceRoom> devices;
+    const NodeShape* shape = nullptr;
+    std::vector<DeviceState> devices;
+    std::uint64_t usable = 0;
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
-    NodeRoom room() const { return {cpu, memory, devices}; }
+    NodeRoom room() const {
+      return {
+          cpu, memory, {shape->kinds, devices, usable}, NodeId::none(), 0, shape->known_layout()};
+    }
   };
+  // What room() gives.
+  void copy_room(NodeId node, Scratch& scratch) const;
   // Capacity less the holdings that stay, less the claims.
   void planned(NodeId node, Scratch& scratch) const;
   // Capacity less all holdings, claims not counted.
   void actual(NodeId node, Scratch& scratch) const;
-  static void add_back(Scratch& scratch, const Request& request, std::uint64_t devices);
-  static void take_out(Scratch& scratch, const Request& request, std::uint64_t devices);
-  // Whether exactly these devices can be taken for the request.
-  static bool fits_exactly(const NodeRoom& room, const Request& request, std::uint64_t devices);
+  static void add_back(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start);
+  static void take_out(Scratch& scratch, const Request& request, std::uint64_t devices,
+                       std::int32_t start);
+  // Whether exactly these devices, and a partition from just there, can be taken
+  // for the request.
+  static bool fits_exactly(const NodeRoom& room, const Request& request, const Allocation& at);
 
-  // Nodes whose room or usability changed, oldest first; positions only grow.
-  // Positions before log_begin() are forgotten.
-  std::uint64_t log_begin() const { return log_begin_; }
-  std::uint64_t log_end() const { return log_begin_ + log_.size(); }
-  NodeId log_entry(std::uint64_t position) const { return log_[position - log_begin_]; }
+  // --- Changes ---
+  // Changes of rooms and of who may be used are numbered from 1; those up to
+  // forgotten_changes() are no longer known.
+  std::uint64_t last_change() const { return last_change_; }
+  std::uint64_t forgotten_changes() const;
+  // The node that this change was made to; none when it has changed again.
+  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)].node; }
+  // At least what it takes since then; nothing when it may not be used.
+  const RoomBound& changed_to(std::uint64_t change) const {
+    return log_[change & (log_.size() - 1)].room;
+  }
+  // Scores of this node are out of date although its room is not: for a policy
+  // that has changed its mind about one node.
+  void touch(NodeId node) { log(node); }
+  // How often nodes were added or removed: when it differs, ids and name ranks
+  // may mean other nodes.
+  std::uint64_t membership() const { return membership_; }
+
+  // --- Sharing and size ---
+  // Equal for nodes of the same shape and room; never used for another state.
+  std::uint64_t state_serial(NodeId node) const { return states_.serial(nodes_[node.value].state); }
+  // All that is kept of the nodes' rooms and holdings, and beside it an
+  // estimate of the records (names, specs) they were made from.
+  std::size_t book_bytes() const;
+  std::size_t record_bytes() const;
 
  private:
+  struct Change {
+    NodeId node = NodeId::none();
+    RoomBound room;
+  };
   struct Node {
-    std::vector<DeviceRoom> empty;  // the devices when nothing is held
-    Scratch room;
-    std::vector<Holding> holdings;
-    std::vector<Holding> claims;
+    std::uint64_t version = 0;  // its last change
+    HoldingLists::List holdings;
+    StateIndex state = RoomStates::kNone;
+    bool takes_tasks = false;
+    bool is_claimed = false;
   };
   struct Names {
     std::vector<std::string> classes;
     std::vector<std::string> models;
+    std::vector<std::string> profiles;
   };
 
   static std::uint16_t intern(std::vector<std::string>& names, std::string_view name);
-  void recompute(NodeId node);
-  void log(NodeId node);
+  std::uint16_t table_of(const std::vector<PartitionProfile>& profiles);
+  void take_over_spec(NodeId node);
   void empty_into(NodeId node, Scratch& scratch) const;
-  void refresh_empty(NodeId node);
+  void book(Scratch& scratch, const Holding& holding, int sign) const;
+  void change_room(Node& node, const Holding& holding, int sign);
+  void recompute(NodeId node);
+  void enter(Node& node, const RoomState& state);
+  void log(NodeId node);
+  void grow_log();
   void rank_names() const;
 
   std::vector<Node> nodes_;          // by NodeId
@@ -167,8 +213,16 @@ class Cluster {
   std::deque<Request> requests_;  // stable addresses
   std::map<std::string, std::uint32_t> request_ids_;
   Names names_;
-  std::vector<NodeId> log_;
-  std::uint64_t log_begin_ = 0;
+  std::deque<PartitionTable> tables_{1};  // stable addresses; number 0 is none
+  RoomStates states_;
+  HoldingLists holdings_;
+  std::map<NodeId, std::vector<Holding>> claims_;  // of the few nodes that have any
+  std::vector<DeviceState> changing_;              // the devices of a room that changes
+  std::vector<Change> log_;                        // by change, modulo its size (a power of two)
+  std::uint64_t first_change_ = 0;                 // nothing before it was ever known
+  std::uint64_t last_change_ = 0;
+  std::uint64_t membership_ = 0;
+  std::uint64_t path_changes_ = 0;
 };
 
 }  // namespace gridfold

@@ -1,7 +1,7 @@
 // The engine: a pure state machine that decides which job runs where and when.
 //
 //   Engine engine(options, make_policy("fgd", …));
-//   Decisions decisions = engine.step(now, events);
+//   const Decisions& decisions = engine.step(now, events);
 //
 // Time, ids and randomness come in, decisions with reasons go out; the same
 // input gives the same decisions, byte for byte. It never executes anything.
@@ -25,17 +25,11 @@
 #include "base/time.h"
 #include "engine/cluster.h"
 #include "engine/placement.h"
+#include "engine/placement_options.h"
 #include "model/decision.h"
 #include "model/event.h"
 
 namespace gridfold {
-
-// Among nodes of the best score.
-enum class TieBreak : std::uint8_t {
-  kLowestName,   // the first in order of name
-  kRandom,       // uniformly, from the engine's own seeded stream
-  kSeededOrder,  // the first in an order of the nodes drawn once, from the seed
-};
 
 // Whether every step ends with a recount of all derived state (and aborts on a
 // difference): for tests, since it costs a look at every record.
@@ -45,6 +39,7 @@ struct EngineOptions {
   std::uint64_t seed = 0;
   Verify verify = Verify::kOff;
   TieBreak tie_break = TieBreak::kLowestName;
+  PlacementIndex placement_index = PlacementIndex::kTree;
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
@@ -67,7 +62,8 @@ class Engine {
   ~Engine();
   Engine(Engine&&) noexcept;
 
-  Decisions step(Instant now, std::span<const Event> events);
+  // What it returns is valid until the next step.
+  const Decisions& step(Instant now, std::span<const Event> events);
 
   // The next time at which step() has something to do without an event;
   // Instant::never() when nothing is timed.
@@ -83,6 +79,7 @@ class Engine {
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take
   std::vector<QueueSpec> queues() const;
+  const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
 
   // Every reason why a pending job does not run, the deciding one first, with

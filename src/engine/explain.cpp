@@ -1,8 +1,10 @@
 // Why a pending job does not run: every reason, with the numbers of this
 // moment. Counted from the books, not remembered, so it is always current.
 #include <algorithm>
+#include <bit>
 
 #include "base/planted.h"
+#include "engine/device_fit.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -12,25 +14,69 @@ namespace {
 struct Axis {
   std::string name;
   std::int64_t need = 0;
+  // The most that one task could get.
   std::int64_t (*amount)(const NodeRoom&, const Request&, std::size_t) = nullptr;
   std::size_t device = 0;  // index of the device group, where it is one
+  // All that is free of it, where that is more; null: the amount.
+  std::int64_t (*all)(const NodeRoom&, const Request&, std::size_t) = nullptr;
+  std::vector<Reason::Param> more = {};  // what the reason says beside the numbers
+
+  std::int64_t amount_on(const NodeRoom& room, const Request& request) const {
+    return amount(room, request, device);
+  }
+  std::int64_t all_on(const NodeRoom& room, const Request& request) const {
+    return all == nullptr ? amount_on(room, request) : all(room, request, device);
+  }
 };
+
+std::vector<Reason::Param> with(std::vector<Reason::Param> params, const Axis& axis) {
+  params.insert(params.end(), axis.more.begin(), axis.more.end());
+  return params;
+}
 
 std::int64_t cpu_of(const NodeRoom& room, const Request&, std::size_t) { return room.cpu; }
 std::int64_t memory_of(const NodeRoom& room, const Request&, std::size_t) { return room.memory; }
 
+bool suits(const DeviceRoom& device, const DeviceNeed& need) {
+  return device.usable && device.device_class == need.device_class && need.accepts(device.model);
+}
+bool can_split(const DeviceRoom& device, const DeviceNeed& need) {
+  return suits(device, need) && need.kinds[device.table].length > 0;
+}
+
 // Whole devices: how many are idle and acceptable.
 std::int64_t whole_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  return std::popcount(open_devices(room, request.devices[g]));
+}
+// Of those, the most that lie to each other as the task wishes.
+std::int64_t placed_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  return most_of(room, request.devices[g]);
+}
+// Partitions: the most free slots in a row from where one may begin, at most
+// those of one partition, and all free slots of devices that have such.
+std::int64_t run_of(const NodeRoom& room, const Request& request, std::size_t g) {
   const DeviceNeed& need = request.devices[g];
-  return std::count_if(room.devices.begin(), room.devices.end(),
-                       [&](const DeviceRoom& device) { return device_fits(device, need); });
+  std::int64_t most = 0;
+  for (const DeviceRoom& device : room.devices) {
+    if (can_split(device, need))
+      most = std::max<std::int64_t>(most, longest_run(need.kinds[device.table], device.free_slots));
+  }
+  return most;
+}
+std::int64_t slots_of(const NodeRoom& room, const Request& request, std::size_t g) {
+  const DeviceNeed& need = request.devices[g];
+  std::int64_t sum = 0;
+  for (const DeviceRoom& device : room.devices) {
+    if (can_split(device, need)) sum += std::popcount(device.free_slots);
+  }
+  return sum;
 }
 // Slices: the largest share, or memory, free on one acceptable device.
 std::int64_t share_of(const NodeRoom& room, const Request& request, std::size_t g) {
   const DeviceNeed& need = request.devices[g];
   std::int64_t most = 0;
   for (const DeviceRoom& device : room.devices) {
-    if (device.usable && device.device_class == need.device_class && need.accepts(device.model))
+    if (suits(device, need) && device.table == 0)
       most = std::max<std::int64_t>(most, device.free_share);
   }
   return most;
@@ -39,8 +85,7 @@ std::int64_t device_memory_of(const NodeRoom& room, const Request& request, std:
   const DeviceNeed& need = request.devices[g];
   std::int64_t most = 0;
   for (const DeviceRoom& device : room.devices) {
-    if (device.usable && device.device_class == need.device_class && need.accepts(device.model) &&
-        device.free_share >= need.share)
+    if (suits(device, need) && device.table == 0 && device.free_share >= need.share)
       most = std::max(most, device.free_memory);
   }
   return most;
@@ -53,6 +98,24 @@ std::vector<Axis> axes_of(const Cluster& cluster, const Request& request) {
     const std::string name(cluster.class_name(need.device_class));
     if (need.is_whole()) {
       axes.push_back({name, need.count, whole_of, g});
+      if (need.place != DevicePlace::kAny) {
+        axes.push_back({name,
+                        need.count,
+                        placed_of,
+                        g,
+                        whole_of,
+                        {{"within", std::string(to_string(need.place))}}});
+      }
+    } else if (need.partition != 0) {
+      std::int64_t length = 1;
+      for (const PartitionKind& kind : need.kinds)
+        length = std::max<std::int64_t>(length, kind.length);
+      axes.push_back({name + "_partition",
+                      length,
+                      run_of,
+                      g,
+                      slots_of,
+                      {{"profile", std::string(cluster.profile_name(need))}}});
     } else {
       if (need.share > 0) axes.push_back({name + "_share", need.share, share_of, g});
       if (need.memory > 0) axes.push_back({name + "_memory", need.memory, device_memory_of, g});
@@ -91,8 +154,8 @@ std::vector<Reason> Engine::explain(JobId id) const {
   if (job->group != nullptr) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
-    for (const auto& [key, group] : s.groups) {
-      for (const PendingKey& other : group->jobs) {
+    for (const auto& [key, shape] : s.shapes) {
+      for (const PendingKey& other : shape->group.jobs) {
         if (!(other < mine)) break;
         ++ahead;
       }
@@ -129,8 +192,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     std::set<JobId> victims;
     for (const TaskRecord& task : job.record.tasks) {
       if (task.claim.node.is_none()) continue;
-      for (const Cluster::Holding& holding : cluster.holdings(task.claim.node)) {
-        if (holding.staying == Cluster::Staying::kLeaves) victims.insert(holding.task.job);
+      for (const Holding& holding : cluster.holdings(task.claim.node)) {
+        if (holding.leaves) victims.insert(holding.job);
       }
     }
     std::string names;
@@ -191,10 +254,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       for (const Axis& axis : axes) {
         std::int64_t largest = 0;
         for (std::uint32_t n = 0; n < cluster.size(); ++n)
-          largest =
-              std::max(largest, axis.amount(cluster.capacity(NodeId(n)), request, axis.device));
+          largest = std::max(largest, axis.amount_on(cluster.capacity(NodeId(n)), request));
         if (largest >= axis.need) continue;
-        params = {{"constraint", axis.name}, {"need", axis.need}, {"largest", largest}};
+        params = with({{"constraint", axis.name}, {"need", axis.need}, {"largest", largest}}, axis);
         break;
       }
       reasons.insert(reasons.begin(), Reason(ReasonCode::kNoMatchingNode, std::move(params)));
@@ -239,17 +301,18 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       std::int64_t enough = 0;
       for (std::uint32_t n = 0; n < cluster.size(); ++n) {
         if (!cluster.usable(NodeId(n))) continue;
-        const std::int64_t amount = axis.amount(cluster.room(NodeId(n)), request, axis.device);
-        total += amount;
+        const NodeRoom room = cluster.room(NodeId(n));
+        const std::int64_t amount = axis.amount_on(room, request);
+        total += axis.all_on(room, request);
         largest = std::max(largest, amount);
         enough += amount >= axis.need;
       }
       if (enough > 0 && (need == 1 || enough >= need)) continue;
-      reasons.emplace_back(ReasonCode::kInsufficientFree,
-                           std::vector<Reason::Param>{{"resource", axis.name},
-                                                      {"need", axis.need},
-                                                      {"free", total},
-                                                      {"largest_block", largest}});
+      reasons.emplace_back(ReasonCode::kInsufficientFree, with({{"resource", axis.name},
+                                                                {"need", axis.need},
+                                                                {"free", total},
+                                                                {"largest_block", largest}},
+                                                               axis));
       named = true;
       break;
     }
@@ -257,6 +320,16 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       reasons.emplace_back(ReasonCode::kFragmented,
                            std::vector<Reason::Param>{{"need", need}, {"have", slots_now}});
     name_absent_nodes();
+  }
+  // What the nodes would do for, the domains need not.
+  const bool never = !reasons.empty() && (reasons.front().code == ReasonCode::kNoMatchingNode ||
+                                          reasons.front().code == ReasonCode::kExceedsCluster);
+  if (!never) {
+    auto topology = topology_reason(job);
+    if (topology && std::find(reasons.begin(), reasons.end(), *topology) == reasons.end()) {
+      const bool first = is_never(topology->code);
+      reasons.insert(first ? reasons.begin() : reasons.end(), std::move(*topology));
+    }
   }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.

@@ -1,7 +1,10 @@
-// Scores of every node for the requests in use, kept up to date by need: a
-// placement dirties one node, and a request re-scores only the nodes that
-// changed since it was last asked for. A plain row of all nodes stays behind
-// it, so the answer is always that of the full scan.
+// Which node is best for a request, without looking at all of them: a row of
+// scores of every node for each request in use, under a tournament tree
+// (best_tree.h). A placement changes one node; a row re-scores the nodes that
+// changed since it was last asked, each once, and nodes of the same free state
+// share what the policy said of it. The answer is that of the full scan, ties
+// included, which is kept as the oracle (PlacementIndex::kScan) and answers for
+// requests whose rows do not fit into the memory that rows may take.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +12,17 @@
 #include <vector>
 
 #include "base/random.h"
+#include "engine/best_tree.h"
 #include "engine/cluster.h"
-#include "engine/engine.h"
 #include "engine/placement.h"
+#include "engine/placement_options.h"
 
 namespace gridfold {
 
 class ScoreTable {
  public:
-  // `seed` is that of TieBreak::kSeededOrder.
-  ScoreTable(const Cluster& cluster, const PlacementPolicy& policy, TieBreak tie_break,
-             std::uint64_t seed);
+  ScoreTable(const Cluster& cluster, const PlacementPolicy& policy,
+             const PlacementOptions& options);
 
   struct Best {
     NodeId node;
@@ -31,39 +34,81 @@ class ScoreTable {
   // `random` only to break ties.
   std::optional<Best> best(const Request& request, RandomStream& random);
 
-  // So many tasks of the request fit now on all nodes (see slots()).
-  std::int64_t total_slots(const Request& request);
+  // Whether so many tasks of the request fit now on all nodes (see slots()).
+  bool has_slots(const Request& request, std::int64_t tasks);
+
+  // What best() would choose, and the node that would be next.
+  struct Explained {
+    Best best;
+    std::optional<NodeId> runner_up;
+    std::int64_t runner_up_score = 0;
+  };
+  std::optional<Explained> explain_choice(const Request& request, RandomStream random);
 
   // The policy has learned something: every score is computed anew when asked.
-  void forget_scores();
+  void forget_scores() { ++epoch_; }
+
+  // Bytes of all rows, and how many there are.
+  std::size_t row_bytes() const;
+  std::size_t row_count() const { return built_; }
 
  private:
-  static constexpr std::int64_t kInfeasible = INT64_MIN;
-  // All rows together; past it they are dropped and built again on demand.
-  static constexpr std::size_t kMaxEntries = std::size_t{16} << 20;
-
+  // What the policy said of one state: a small table in which a state has one
+  // place, so that newer states displace older ones.
+  struct Remembered {
+    std::uint64_t serial = 0;  // of the state; 0: nothing is remembered here
+    std::uint64_t node_key = 0;
+    std::int64_t score = 0;
+    std::uint64_t devices = 0;
+  };
   struct Row {
-    std::vector<std::int64_t> scores;  // by node
+    BestTree scores;                     // by place in the order of ties
+    RoomBound least;                     // what the request asks
+    std::int32_t feasible = 0;           // nodes on which it fits
+    std::vector<std::uint64_t> fitting;  // a bit a node: they
+    std::vector<Remembered> remembered;
+    // Of each place and in all, once a gang has asked.
     std::vector<std::int32_t> slots;
     std::int64_t total_slots = 0;
-    std::int32_t feasible = 0;
-    std::uint64_t position = 0;  // in the cluster's log
+    std::uint64_t change = 0;      // the cluster's last change that is in it
+    std::uint64_t membership = 0;  // of the cluster when it was built
     std::uint64_t epoch = 0;
+    std::uint32_t asks = 0;  // lately; kept for requests without a row, too
+    bool is_built = false;
+    bool fits_on(NodeId node) const {
+      return (fitting[node.value / 64] >> node.value % 64 & 1) != 0;
+    }
+    std::size_t bytes() const;
   };
 
-  // Among equals the lowest rank wins.
-  std::uint64_t rank(NodeId node) const;
-  Row& up_to_date(const Request& request);
+  // The row brought up to date; null when there is no room for it.
+  Row* row_for(const Request& request);
+  bool make_room(const Row& wanted);
+  void drop(Row& row);
+  void cool();
   void rebuild(Row& row, const Request& request);
-  void rescore(Row& row, const Request& request, NodeId node);
+  void follow(Row& row, const Request& request);
+  void rescore(Row& row, const Request& request, NodeId node, bool fits_now);
+  void count_slots(Row& row, const Request& request);
+  Choice choice(Row& row, const Request& request, NodeId node);
+  std::optional<Explained> scan(const Request& request, RandomStream& random);
+  void order_nodes();
+  std::uint64_t rank(NodeId node) const;
+  std::size_t expected_row_bytes() const;
 
   const Cluster& cluster_;
   const PlacementPolicy& policy_;
-  TieBreak tie_break_;
-  std::uint64_t seed_;
-  std::vector<Row> rows_;  // by request id; empty: not built
-  std::size_t entries_ = 0;
+  PlacementOptions options_;
+  std::vector<Row> rows_;  // by request id
+  std::size_t built_ = 0;
+  std::size_t built_bytes_ = 0;
+  std::uint32_t asks_ = 0;  // since the rows last cooled
   std::uint64_t epoch_ = 1;
+  // The order in which ties are broken, as of this membership of the cluster.
+  std::vector<NodeId> nodes_in_order_;
+  std::vector<std::uint32_t> places_;  // by node: its index there
+  std::uint64_t membership_ = 0;
+  std::vector<std::int64_t> scanned_;  // scores of the scan, by place
 };
 
 }  // namespace gridfold

@@ -3,12 +3,14 @@
 // record of what was decided and why.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "model/record.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -52,6 +54,21 @@ struct Decisions {
   // Records that differ from what is stored; sorted, each once.
   std::vector<JobId> changed_jobs;
   std::vector<NodeId> changed_nodes;
+  // To be computed; no part of what is stored.
+  std::vector<Solve> solves;
+  // Of the changed jobs those that the turn took in; sorted.
+  std::vector<JobId> new_jobs;
+
+  // Empties it and keeps its memory.
+  void clear() {
+    turn = 0;
+    list.clear();
+    changed_jobs.clear();
+    changed_nodes.clear();
+    new_jobs.clear();
+    solves.clear();
+  }
+  bool is_new(JobId job) const { return std::binary_search(new_jobs.begin(), new_jobs.end(), job); }
 };
 
 // A canonical byte form, appended to `out`: equal decisions give equal bytes

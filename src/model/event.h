@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/record.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -52,6 +53,14 @@ struct LaunchFailed {
   std::uint32_t attempt = 0;
   std::string message;
   LaunchFault fault = LaunchFault::kNode;
+};
+
+// --- from the executor ---
+
+// The answer to a Solve of this engine.
+struct Solved {
+  std::uint64_t id = 0;
+  std::shared_ptr<const SolveAnswer> answer;
 };
 
 // --- from users and operators ---
@@ -116,6 +125,6 @@ struct TurnRejected {
 using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
                            JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
                            JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                           NodeRestored, JobRestored, TurnCommitted, TurnRejected>;
+                           NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved>;
 
 }  // namespace gridfold

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "model/topology.h"
 
 namespace gridfold {
 
@@ -24,17 +25,34 @@ enum class WorkloadClass : std::uint8_t {
 std::string_view to_string(WorkloadClass value);
 std::optional<WorkloadClass> parse_workload_class(std::string_view text);
 
+// How the whole devices of one request lie to each other within their node. A
+// device whose place is unknown satisfies none of these, except alone: one
+// device is always near to itself.
+enum class DevicePlace : std::uint8_t {
+  kAny,
+  kSingleNuma,  // all on one NUMA node
+  kLinked,      // all in one island of direct links (NVLink, xGMI, HCCS)
+  kSameSwitch,  // all under one PCIe switch
+  kSpread,      // over the node's NUMA nodes: of each at most its even part, rounded up
+};
+// "any", "single_numa", …
+std::string_view to_string(DevicePlace value);
+std::optional<DevicePlace> parse_device_place(std::string_view text);
+
 // Devices of one class that each task asks of its node.
 //
 // Whole devices: share == kWholeDevice. A slice: count == 1 with a smaller
 // share, a memory amount, or both; `share` 0 with a memory means "accounted by
-// memory only".
+// memory only". A partition: count == 1, share 0, no memory, and the profile's
+// name; at most one group of a task asks for one.
 struct DeviceRequest {
   std::string device_class;          // "gpu", "npu", …
   std::int32_t count = 0;            // devices a task
   DeviceShare share = kWholeDevice;  // of each device
   Bytes memory;                      // of each device; 0: none asked beyond the share
   std::vector<std::string> models;   // any of these; empty: any model
+  DevicePlace place = DevicePlace::kAny;
+  std::string partition;  // "3g.40gb": a part of a device that is split so; empty: none
   friend bool operator==(const DeviceRequest&, const DeviceRequest&) = default;
 
   bool is_whole() const { return share == kWholeDevice; }
@@ -118,6 +136,7 @@ struct JobSpec {
   WorkloadClass workload_class = WorkloadClass::kTrain;
   std::int32_t priority = 0;  // higher first
   std::vector<Role> roles;
+  TopologyWish topology;
   std::map<std::string, std::string> env;
   std::string workdir;  // absolute, or empty: a directory of the job's own
   std::vector<StagedFile> files;

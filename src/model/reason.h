@@ -16,15 +16,21 @@ namespace gridfold {
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
   kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
-  kNoMatchingNode,   // {constraint, need, largest}: no node could ever hold one task
+  // {constraint, need, largest, [within | profile]}: no node could ever hold one task
+  kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
   kQueueClosed,      // {queue}
   // Waiting.
-  kInsufficientFree,     // {resource, need, free, largest_block}
+  // {resource, need, free, largest_block}, and for devices that must lie near to
+  // each other `within` (a DevicePlace), for a partition `profile`: then the
+  // amounts are slots, the block those in a row from a legal start.
+  kInsufficientFree,
   kQuotaInUse,           // {queue, resource, limit, used, need, short}
   kFragmented,           // {need, have | roles}: each resource (each role) would do on some node,
-                         // all of them together on none
-  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now
+                         // all of them together on none. {need, have, level, domain, in_all}: so
+                         // many tasks would fit in all, but in no domain of the level
+  kGangIncomplete,       // {have, need}: so many tasks of the gang would fit now; with {level,
+                         // domain}: in the domain of that level that holds the most
   kBehindInQueue,        // {position}
   kDependencyPending,    // {job}
   kHeld,                 // {by}
@@ -49,6 +55,9 @@ enum class ReasonCode : std::uint8_t {
   kLaunchFailures,      // {count, window_ns}: a node was drained for it
   kDrainedBy,           // {by}
   kDeviceDirty,         // {device}
+  // Added since; a code keeps its number, which decisions are hashed by.
+  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
+  kUnsatisfiableTopology,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

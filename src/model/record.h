@@ -62,11 +62,15 @@ struct ExitStatus {
   friend bool operator==(const ExitStatus&, const ExitStatus&) = default;
 };
 
+inline constexpr std::int32_t kNoPartition = -1;
+
 // What a task holds of its node. Bit i of `devices` is the node's device i; of
-// each, `share` and `device_memory` are held.
+// each, `share` and `device_memory` are held. Where the task asked for a
+// partition, `start` is the slot of its device at which that begins.
 struct Allocation {
   NodeId node = NodeId::none();
   std::uint64_t devices = 0;
+  std::int32_t start = kNoPartition;
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 

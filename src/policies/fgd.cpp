@@ -1,7 +1,10 @@
 #include "policies/fgd.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
+
+#include "engine/device_fit.h"
 
 namespace gridfold {
 namespace {
@@ -66,7 +69,7 @@ class Board {
  private:
   // A device held for its memory only is whole to nobody.
   static std::int32_t usable_share(const DeviceRoom& device) {
-    if (!device.usable) return 0;
+    if (!device.usable || device.table != 0) return 0;
     return device.holders > 0 ? std::min(device.free_share, 999) : device.free_share;
   }
 
@@ -141,12 +144,21 @@ Choice Fgd::choose(const NodeRoom& node, const Request& request) const {
   std::int64_t gain = board.usable(step_after) - board.usable(step_before);
   std::uint64_t chosen = 0;
   for (const DeviceNeed& need : request.devices) {
+    if (is_choice_ruled(node, need)) {
+      const std::uint64_t ruled = choose_devices(node, need, chosen);
+      for (std::uint64_t left = ruled; left != 0; left &= left - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(left));
+        gain += fragmentation_.weight() * need.share + board.change(step_after, i, need.share);
+        board.take(i, need.share);
+      }
+      chosen |= ruled;
+      continue;
+    }
     for (std::int32_t unit = 0; unit < need.count; ++unit) {
       std::size_t best = kMaxDevicesPerNode;
       std::int64_t best_gain = 0;
       std::int64_t best_score = 0;
-      for (std::size_t i = 0; i < node.devices.size(); ++i) {
-        if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
+      for (const std::size_t i : order_of_devices(node, need, chosen)) {
         const std::int64_t here =
             gain + fragmentation_.weight() * need.share + board.change(step_after, i, need.share);
         const std::int64_t score = rounded(here);
@@ -162,7 +174,7 @@ Choice Fgd::choose(const NodeRoom& node, const Request& request) const {
       gain = best_gain;
     }
   }
-  return {rounded(gain), chosen};
+  return {rounded(gain) - partition_loss(node, request, chosen), chosen};
 }
 
 }  // namespace gridfold

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "engine/device_fit.h"
 #include "policies/settings.h"
 
 namespace gridfold {
@@ -29,6 +30,22 @@ std::uint64_t nth_device(std::uint64_t mask, std::uint64_t k) {
   return mask & -mask;
 }
 
+// Leaves out one device after another, as long as what stays still holds a set
+// as the task wishes it.
+std::uint64_t drawn_set(const NodeRoom& node, const DeviceNeed& need, std::uint64_t taken,
+                        std::uint64_t& state) {
+  const SetRequest request = set_request(node, need);
+  std::uint64_t set = open_devices(node, need) & ~taken;
+  for (std::uint64_t left = set; left != 0;) {
+    state = mixed(state, 1);
+    const std::uint64_t device =
+        nth_device(left, state % static_cast<std::uint64_t>(std::popcount(left)));
+    left &= ~device;
+    if (most_of(set & ~device, request, groups_of(node)) >= need.count) set &= ~device;
+  }
+  return set;
+}
+
 }  // namespace
 
 Result<RandomOptions> read_random_options(const PolicyOptions& options) {
@@ -45,6 +62,15 @@ Choice RandomFit::choose(const NodeRoom& node, const Request& request) const {
   std::uint64_t chosen = 0;
   std::uint64_t state = fingerprint(options_.seed, node, request);
   for (const DeviceNeed& need : request.devices) {
+    if (need.partition != 0) {
+      chosen |= choose_devices(node, need, chosen);
+      continue;
+    }
+    if (need.place != DevicePlace::kAny) {
+      const std::uint64_t set = drawn_set(node, need, chosen, state);
+      chosen |= set;
+      continue;
+    }
     std::uint64_t open = 0;
     for (std::size_t i = 0; i < node.devices.size(); ++i) {
       if (!(chosen >> i & 1) && device_fits(node.devices[i], need)) open |= std::uint64_t{1} << i;

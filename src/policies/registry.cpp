@@ -7,6 +7,7 @@
 #include "policies/fgd.h"
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
+#include "policies/gridfold.h"
 #include "policies/random.h"
 #include "policies/settings.h"
 
@@ -46,6 +47,10 @@ Made make_gpu_clustering(const PolicyOptions& options) {
   return make<GpuClustering>(read_gpu_clustering_options, options);
 }
 
+Made make_gridfold(const PolicyOptions& options) {
+  return make<Gridfold>(read_gridfold_options, options);
+}
+
 Made make_random(const PolicyOptions& options) {
   return make<RandomFit>(read_random_options, options);
 }
@@ -62,6 +67,7 @@ constexpr std::array kPolicies = {
     Entry{"fgd", make_fgd},
     Entry{"gpu_clustering", make_gpu_clustering},
     Entry{"gpu_packing", make_gpu_packing},
+    Entry{"gridfold", make_gridfold},
     Entry{"random", make_random},
 };
 

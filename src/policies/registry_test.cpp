@@ -11,7 +11,7 @@ TEST(RegistryTest, MakesEveryPolicyByItsName) {
     ASSERT_TRUE(policy) << name;
     EXPECT_EQ((*policy)->name(), name);
   }
-  EXPECT_EQ(policy_names().size(), 6u);
+  EXPECT_EQ(policy_names().size(), 7u);
 }
 
 TEST(RegistryTest, UnknownPolicyNamesTheNearest) {

@@ -4,11 +4,11 @@
 #include <tuple>
 
 namespace gridfold {
-namespace {
 
 RequestKind kind_of(const Request& request) {
   RequestKind kind{request.cpu, {}};
   for (const DeviceNeed& need : request.devices) {
+    if (need.partition != 0) continue;  // split devices are no concern of the rest
     kind.needs.push_back({need.share, need.count, need.device_class, need.models});
     auto& models = kind.needs.back().models;
     std::sort(models.begin(), models.end());
@@ -16,8 +16,6 @@ RequestKind kind_of(const Request& request) {
   }
   return kind;
 }
-
-}  // namespace
 
 void RequestMix::add(const Request& request, std::int64_t count) {
   if (request.id >= by_id_.size()) by_id_.resize(request.id + 1);

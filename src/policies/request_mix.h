@@ -26,6 +26,8 @@ struct RequestKind {
   friend auto operator<=>(const RequestKind&, const RequestKind&) = default;
 };
 
+RequestKind kind_of(const Request& request);
+
 struct WeightedKind {
   RequestKind kind;
   std::int64_t count = 0;

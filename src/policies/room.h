@@ -25,7 +25,7 @@ inline std::int64_t asked_share(const Request& request) {
 }
 
 inline bool is_whole_free(const DeviceRoom& device) {
-  return device.usable && device.holders == 0 && device.free_share == 1000;
+  return device.usable && device.table == 0 && device.holders == 0 && device.free_share == 1000;
 }
 
 // Quotient rounded up, for a positive divisor.

@@ -20,7 +20,22 @@ inline DeviceRoom device_with(std::int32_t share, std::uint16_t model = 0) {
 struct TestNode {
   std::int64_t cpu = 0;
   std::vector<DeviceRoom> devices;
-  NodeRoom room() const { return {cpu, std::int64_t{1} << 40, devices}; }
+  // What room() looks at.
+  mutable std::vector<DeviceKind> kinds{};
+  mutable std::vector<DeviceState> states{};
+
+  // Valid until the next call.
+  NodeRoom room() const {
+    kinds.clear();
+    states.clear();
+    std::uint64_t usable = 0;
+    for (const DeviceRoom& device : devices) {
+      usable |= std::uint64_t{device.usable} << kinds.size();
+      kinds.push_back({device.device_class, device.model, device.memory});
+      states.push_back({device.free_memory, device.free_share, device.holders});
+    }
+    return {cpu, std::int64_t{1} << 40, {kinds, states, usable}, NodeId::none(), 0, nullptr};
+  }
 };
 
 inline TestNode node_with(std::int64_t cpu, std::initializer_list<std::int32_t> shares) {

@@ -48,11 +48,17 @@ struct Offer {
   double longest_seconds = 0;
 };
 Result<Offer> offer_of(const Workload& workload, const std::vector<std::int64_t>& needs,
-                       Duration longest) {
+                       const LoadOptions& options) {
   Offer offer;
+  if (const double mean = options.holding_mean.in_seconds(); mean > 0) {
+    for (const auto& job : workload.jobs)
+      offer.thousandth_seconds += static_cast<double>(needs[job.shape]) * mean;
+    offer.longest_seconds = 2 * mean;  // so long until the first fifth is over
+    return offer;
+  }
   for (const auto& job : workload.jobs) {
     if (!job.duration.is_known()) return no_times(workload, job, "duration");
-    const double seconds = std::min(job.duration.value(), longest).in_seconds();
+    const double seconds = std::min(job.duration.value(), options.longest).in_seconds();
     offer.thousandth_seconds += static_cast<double>(needs[job.shape]) * seconds;
     offer.longest_seconds = std::max(offer.longest_seconds, seconds);
   }
@@ -94,7 +100,7 @@ Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCa
   const auto devices =
       static_cast<double>(by_gpus ? capacity.gpu_thousandths : capacity.millicores);
   const auto offer =
-      offer_of(workload, by_gpus ? gpu_needs(workload) : core_needs(workload), options.longest);
+      offer_of(workload, by_gpus ? gpu_needs(workload) : core_needs(workload), options);
   if (!offer) return offer.error();
   if (offer->thousandth_seconds <= 0 || devices <= 0) {
     return nothing_to_offer(workload, by_gpus ? "GPU" : "core");
@@ -121,7 +127,11 @@ Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCa
     at_seconds += random.exponential(interval_seconds);
     arrival.job = draw_index(workload.jobs.size(), random);
     arrival.at = Duration{static_cast<std::int64_t>(at_seconds * 1e9)};
-    arrival.duration = std::min(workload.jobs[arrival.job].duration.value(), options.longest);
+    if (const double mean = options.holding_mean.in_seconds(); mean > 0) {
+      arrival.duration = Duration{static_cast<std::int64_t>(random.exponential(mean) * 1e9)};
+    } else {
+      arrival.duration = std::min(workload.jobs[arrival.job].duration.value(), options.longest);
+    }
   }
   return arrivals;
 }
@@ -170,6 +180,21 @@ Result<std::vector<Arrival>> draw_saturation(const Workload& workload,
   for (const auto job : order) {
     arrivals.push_back(
         {job, Duration::seconds(static_cast<std::int64_t>(arrivals.size())), Unlimited{}});
+  }
+  return arrivals;
+}
+
+Result<std::vector<Arrival>> draw_drift(const Workload& first, const Workload& second,
+                                        const ClusterCapacity& capacity,
+                                        std::int64_t arrived_thousandths, RandomStream& random) {
+  auto arrivals = draw_saturation(first, capacity, arrived_thousandths / 2, random);
+  if (!arrivals) return arrivals;
+  const auto later = draw_saturation(second, capacity, arrived_thousandths / 2, random);
+  if (!later) return later.error();
+  for (Arrival arrival : *later) {
+    arrival.job += static_cast<std::uint32_t>(first.jobs.size());
+    arrival.at = Duration::seconds(static_cast<std::int64_t>(arrivals->size()));
+    arrivals->push_back(arrival);
   }
   return arrivals;
 }

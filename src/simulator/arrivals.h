@@ -29,10 +29,14 @@ struct LoadOptions {
   double load = 0.95;
   std::int64_t jobs = 0;                   // to draw; 0: see draw_load
   Duration longest = Duration::hours(48);  // durations are cut to it
+  // Above 0: durations are drawn exponentially with this mean, the list's own
+  // play no part, and nothing is cut.
+  Duration holding_mean{};
 };
 // GPUs count as the devices; on a cluster without any, cores do. When `jobs` is
 // 0, as many as the workload has, but enough to span five times the longest
-// duration, so that the run reaches its steady state within the first fifth.
+// duration (ten times the mean of drawn ones), so that the run reaches its
+// steady state within the first fifth.
 Result<std::vector<Arrival>> draw_load(const Workload& workload, const ClusterCapacity& capacity,
                                        const LoadOptions& options, RandomStream& random);
 
@@ -44,5 +48,11 @@ Result<std::vector<Arrival>> draw_saturation(const Workload& workload,
                                              const ClusterCapacity& capacity,
                                              std::int64_t arrived_thousandths,
                                              RandomStream& random);
+
+// A mix that turns: draw_saturation of `first` to half of `arrived_thousandths`,
+// then of `second` to the other half. Indices are those of joined(first, second).
+Result<std::vector<Arrival>> draw_drift(const Workload& first, const Workload& second,
+                                        const ClusterCapacity& capacity,
+                                        std::int64_t arrived_thousandths, RandomStream& random);
 
 }  // namespace gridfold

@@ -9,6 +9,7 @@
 #include "simulator/openb_trace.h"
 #include "simulator/philly_trace.h"
 #include "simulator/test_files.h"
+#include "simulator/workload_variant.h"
 
 namespace gridfold {
 namespace {
@@ -66,6 +67,62 @@ TEST(Load, OffersWhatWasAskedFor) {
     const double span = arrivals->back().at.in_seconds();
     EXPECT_NEAR(offered / span / 64, load, 0.03 * load);
   }
+}
+
+TEST(Load, DrawnDurationsOfferWhatWasAskedForWithoutAnyOfTheList) {
+  const auto pods = read_openb_pods(test_text("traces/multi.csv"), "multi.csv");  // has no times
+  const ClusterCapacity capacity = capacity_of(*parse_cluster_text("nodes=8,gpus=8"));
+  RandomStream random(5, "arrivals");
+  LoadOptions options{0.9, 20'000};
+  options.holding_mean = Duration::hours(1);
+  const auto arrivals = draw_load(*pods, capacity, options, random);
+  ASSERT_TRUE(arrivals);
+  double offered = 0;  // GPU-seconds
+  for (const auto& arrival : *arrivals) {
+    const auto& shape = pods->shapes[pods->jobs[arrival.job].shape];
+    offered += static_cast<double>(device_thousandths(shape, "gpu")) / 1000 *
+               arrival.duration.bound().in_seconds();
+  }
+  EXPECT_NEAR(offered / arrivals->back().at.in_seconds() / 64, 0.9, 0.05);
+}
+
+TEST(Drift, TheSecondHalfComesFromTheSecondList) {
+  const Workload first = openb_default();
+  const Workload second = two_kinds();
+  const ClusterCapacity capacity = capacity_of(openb_gpu_nodes());
+  RandomStream random(3, "arrivals");
+  const auto arrivals = draw_drift(first, second, capacity, 1000, random);
+  ASSERT_TRUE(arrivals);
+  const Workload both = joined(first, second);
+  std::int64_t early = 0;
+  std::int64_t late = 0;
+  bool turned = false;
+  for (const auto& arrival : *arrivals) {
+    const bool is_second = arrival.job >= first.jobs.size();
+    EXPECT_TRUE(is_second || !turned);
+    turned |= is_second;
+    const auto asked = device_thousandths(both.shapes[both.jobs[arrival.job].shape], "gpu");
+    (is_second ? late : early) += asked;
+  }
+  EXPECT_NEAR(static_cast<double>(early) / static_cast<double>(capacity.gpu_thousandths), 0.5,
+              0.01);
+  EXPECT_NEAR(static_cast<double>(late) / static_cast<double>(capacity.gpu_thousandths), 0.5, 0.01);
+}
+
+TEST(ShuffledMix, KeepsTheNumberOfJobsAndTurnsTheirWeights) {
+  const Workload list = openb_default();
+  const auto counts = [](const Workload& workload) {
+    std::map<std::uint32_t, int> by_shape;
+    for (const auto& job : workload.jobs) ++by_shape[job.shape];
+    return by_shape;
+  };
+  RandomStream one(1, "mix");
+  RandomStream again(1, "mix");
+  RandomStream other(2, "mix");
+  const Workload drawn = shuffled_mix(list, one);
+  EXPECT_EQ(drawn.jobs.size(), list.jobs.size());
+  EXPECT_EQ(counts(drawn), counts(shuffled_mix(list, again)));
+  EXPECT_NE(counts(drawn), counts(shuffled_mix(list, other)));
 }
 
 TEST(Load, CutsDurationsAndFollowsTheSeed) {

@@ -2,9 +2,12 @@
 
 #include <array>
 #include <set>
+#include <span>
 
+#include "devices/device_facts.h"
 #include "wire/document.h"
 #include "wire/field.h"
+#include "wire/topology_reader.h"
 
 namespace gridfold {
 namespace {
@@ -12,12 +15,43 @@ namespace {
 constexpr std::array<std::string_view, 1> kClusterKeys = {"nodes"};
 constexpr std::array<std::string_view, 6> kNodeKeys = {"name",   "count",   "cpu",
                                                        "memory", "devices", "domains"};
-constexpr std::array<std::string_view, 4> kDeviceKeys = {"class", "model", "count", "memory"};
+constexpr std::array<std::string_view, 8> kDeviceKeys = {
+    "class", "model", "count", "memory", "numa", "switch", "island", "partitioned"};
+constexpr std::int64_t kMostGroups = 1024;
 
 std::string required_text(const Field& parent, std::string_view key, std::string_view example) {
   if (const auto field = parent.find(key)) return read_text(*field);
   parent.fail("'" + std::string(key) + "' is missing", "add it, such as " + std::string(example));
   return {};
+}
+
+// One number a device.
+void read_groups(const Field& item, std::string_view key, std::int32_t DeviceSpec::*number,
+                 std::span<DeviceSpec> devices) {
+  const auto field = item.find(key);
+  if (!field) return;
+  if (!field->is_list())
+    return field->fail_kind("a list", "one number a device, such as [0, 0, 1, 1]");
+  if (field->size() != devices.size()) {
+    return field->fail("there are " + std::to_string(devices.size()) + " devices, and it has " +
+                           std::to_string(field->size()) + " numbers",
+                       "give each device its number");
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[i].*number =
+        static_cast<std::int32_t>(read_integer(field->item(i), 0, kMostGroups - 1));
+  }
+}
+
+void read_partitions(const Field& item, DeviceSpec& device) {
+  const auto field = item.find("partitioned");
+  if (!field || !read_bool(*field)) return;
+  const DeviceFacts* facts = built_in_facts().find(device.model);
+  if (facts == nullptr || facts->partitions.empty()) {
+    return field->fail("no partitions of a " + device.model + " are known",
+                       "name a model that has some, such as A100-SXM4-80GB");
+  }
+  device.partitions = facts->partitions;
 }
 
 void read_devices(const Field& field, NodeSpec& node) {
@@ -38,13 +72,13 @@ void read_devices(const Field& field, NodeSpec& node) {
       return item.fail("the node has more than " + std::to_string(kMaxDevicesPerNode) + " devices",
                        "spread them over several nodes");
     }
+    read_partitions(item, device);
     node.devices.insert(node.devices.end(), static_cast<std::size_t>(copies), device);
+    const auto added = std::span(node.devices).last(static_cast<std::size_t>(copies));
+    read_groups(item, "numa", &DeviceSpec::numa, added);
+    read_groups(item, "switch", &DeviceSpec::pcie_switch, added);
+    read_groups(item, "island", &DeviceSpec::island, added);
   }
-}
-
-void read_domains(const Field& field, NodeSpec& node) {
-  if (!field.is_list()) return field.fail_kind("a list", "such as [zone-a, rack-3]");
-  for (std::size_t i = 0; i < field.size(); ++i) node.domains.push_back(read_text(field.item(i)));
 }
 
 NodeSpec read_node(const Field& field) {
@@ -63,7 +97,7 @@ NodeSpec read_node(const Field& field) {
     field.fail("'memory' is missing", "add the memory of a node, such as memory: 1TiB");
   }
   if (const auto devices = field.find("devices")) read_devices(*devices, node);
-  if (const auto domains = field.find("domains")) read_domains(*domains, node);
+  if (const auto domains = field.find("domains")) node.domains = read_domains(*domains);
   return node;
 }
 

@@ -6,8 +6,13 @@
 //       cpu: 96
 //       memory: 1TiB
 //       devices:                  # default: none
-//         - {class: gpu, model: A100-SXM4-80GB, count: 8, memory: 80GiB}
-//       domains: [zone-a, rack-3] # widest first; default: none
+//         - {class: gpu, model: A100-SXM4-80GB, count: 8, memory: 80GiB,
+//            numa: [0, 0, 0, 0, 1, 1, 1, 1],       # default: unknown
+//            switch: [0, 0, 1, 1, 2, 2, 3, 3],     # likewise
+//            island: [0, 0, 0, 0, 0, 0, 0, 0],     # likewise
+//            partitioned: true}                    # given out in the model's partitions only
+//       domains: [{zone: a}, {rack: r3}]  # widest first; default: none. A plain
+//                                 # text is a domain of no named level.
 #pragma once
 
 #include <string>

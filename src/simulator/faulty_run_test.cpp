@@ -38,7 +38,7 @@ class FaultyRun {
         cluster_(parse_cluster_text("nodes=6,gpus=4")->nodes,
                  {Duration::seconds(1), Duration::seconds(1)}, clock_,
                  seeded_faults(seed, all_kinds())),
-        loop_(options(), engine(seed), store_, cluster_, clock_) {}
+        loop_(options(), engine(seed), store_, cluster_, executor_, clock_) {}
 
   void run() {
     ASSERT_TRUE(loop_.start([this](Event event) { loop_.post(std::move(event)); }));
@@ -114,6 +114,7 @@ class FaultyRun {
   VirtualClock clock_;
   SimulatedCluster cluster_;
   MemoryStore store_;
+  InlineExecutor executor_;
   ControlLoop loop_;
   int ended_ = 0;
 };

@@ -46,7 +46,26 @@ TEST(ClusterFile, IsReadWithCountsDevicesAndDomains) {
   EXPECT_EQ(cluster->nodes[2].name, "login");
   ASSERT_EQ(cluster->nodes[0].devices.size(), 8u);
   EXPECT_EQ(cluster->nodes[0].devices[0].memory.value(), Bytes(std::int64_t{80} << 30));
-  EXPECT_EQ(cluster->nodes[0].domains, (std::vector<std::string>{"zone-a", "rack-1"}));
+  EXPECT_EQ(cluster->nodes[0].domains, (std::vector<DomainStep>{"zone-a", "rack-1"}));
+}
+
+TEST(ClusterFile, DevicesMayHaveAPlaceAndPartitions) {
+  const auto cluster = parse_cluster_file(
+      "nodes:\n  - name: a\n    cpu: 4\n    memory: 1Gi\n    devices:\n"
+      "      - {class: npu, model: x}\n"
+      "      - {class: gpu, model: H100-SXM5-80GB, count: 2, numa: [0, 1], switch: [2, 2],\n"
+      "         island: [0, 0], partitioned: true}\n",
+      "c.yaml");
+  ASSERT_TRUE(cluster) << cluster.error().describe();
+  const auto& devices = cluster->nodes[0].devices;
+  ASSERT_EQ(devices.size(), 3u);
+  EXPECT_EQ(devices[0].numa, -1);
+  EXPECT_EQ(devices[2].numa, 1);
+  EXPECT_EQ(devices[2].pcie_switch, 2);
+  EXPECT_EQ(devices[2].island, 0);
+  ASSERT_FALSE(devices[1].partitions.empty());
+  EXPECT_EQ(devices[1].partitions[3].name, "3g.40gb");
+  EXPECT_EQ(devices[1].partitions[3].length, 4);
 }
 
 TEST(ClusterFile, MistakesAreNamedWithTheirPlace) {
@@ -63,7 +82,12 @@ TEST(ClusterFile, MistakesAreNamedWithTheirPlace) {
   for (const char* text :
        {"", "nodes: 3", "nods: []", "nodes: [{cpu: 4, memory: 1Gi}]", "nodes: [{name: a}]", "[",
         "a: b: c", "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, count: 2}]}]",
-        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, count: 65}]}]"}) {
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, count: 65}]}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, numa: 0}]}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, numa: [0, 0]}]}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, island: [-1]}]}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: T4, partitioned: "
+        "true}]}]"}) {
     EXPECT_NE(error(text), "accepted") << text;
   }
 }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <vector>
 
 #include "base/quote.h"
@@ -15,25 +16,53 @@
 #include "simulator/run_json.h"
 #include "simulator/run_settings.h"
 #include "simulator/simulation.h"
+#include "simulator/workload_variant.h"
 
 namespace gridfold {
 namespace {
 
 constexpr std::uint64_t kMaxSeeds = 10'000;
 
-Result<std::vector<Arrival>> draw_arrivals(const RunInputs& inputs, const RunSettings& settings,
-                                           std::uint64_t seed) {
+struct Inputs : RunInputs {
+  std::optional<Workload> then;
+};
+
+// What a seed makes of the inputs.
+struct SeedInputs {
+  Workload workload;
+  std::vector<Arrival> arrivals;
+};
+
+Result<std::vector<Arrival>> draw_arrivals(const Workload& workload, const Inputs& inputs,
+                                           const RunSettings& settings, RandomStream& random) {
   const ClusterCapacity capacity = capacity_of(inputs.cluster);
-  RandomStream random(seed, "arrivals");
   switch (settings.mode) {
-    case RunMode::kTimes: return own_times(inputs.workload);
+    case RunMode::kTimes: return own_times(workload);
     case RunMode::kLoad:
-      return draw_load(inputs.workload, capacity,
-                       {settings.load, settings.jobs, settings.longest_duration}, random);
+      return draw_load(
+          workload, capacity,
+          {settings.load, settings.jobs, settings.longest_duration, settings.holding_mean}, random);
     case RunMode::kSaturation:
-      return draw_saturation(inputs.workload, capacity, settings.arrived_thousandths, random);
+      if (inputs.then)
+        return draw_drift(workload, *inputs.then, capacity, settings.arrived_thousandths, random);
+      return draw_saturation(workload, capacity, settings.arrived_thousandths, random);
   }
   return internal("no such mode");
+}
+
+Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& settings,
+                                  std::uint64_t seed) {
+  SeedInputs own{inputs.workload, {}};
+  if (settings.shuffled_mix) {
+    RandomStream random(seed, "mix");
+    own.workload = shuffled_mix(inputs.workload, random);
+  }
+  RandomStream random(seed, "arrivals");
+  auto arrivals = draw_arrivals(own.workload, inputs, settings, random);
+  if (!arrivals) return arrivals.error();
+  own.arrivals = std::move(*arrivals);
+  if (inputs.then) own.workload = joined(own.workload, *inputs.then);
+  return own;
 }
 
 // Every shape as often as the workload has tasks of it.
@@ -50,16 +79,17 @@ std::vector<MixEntry> mix_of(const Workload& workload) {
 }
 
 SimulationOptions simulation_options(const SimRunOptions& options, const RunSettings& settings,
-                                     const RunInputs& inputs, std::uint64_t seed) {
+                                     const Workload& workload, std::uint64_t seed) {
   SimulationOptions simulation;
   simulation.policy = options.policy;
   simulation.policy_options.settings = settings.policy;
   if (settings.mix == MixSource::kTrace) {
-    simulation.policy_options.known_mix = mix_of(inputs.workload);
+    simulation.policy_options.known_mix = mix_of(workload);
   }
   simulation.engine.seed = seed;
   simulation.engine.tie_break = settings.tie_break;
   simulation.latencies = settings.latencies;
+  simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {
     // One pod a second: the start of one is told with the arrival of the next.
     simulation.latencies.start_latency = Duration::seconds(1);
@@ -69,14 +99,14 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
 }
 
 Result<SimulationResult> run_seed(const SimRunOptions& options, const RunSettings& settings,
-                                  const RunInputs& inputs, std::uint64_t seed) {
-  auto arrivals = draw_arrivals(inputs, settings, seed);
-  if (!arrivals) return arrivals.error();
-  SimulationInput input{inputs.cluster, inputs.workload, std::move(*arrivals)};
+                                  const Inputs& inputs, std::uint64_t seed) {
+  auto own = inputs_of_seed(inputs, settings, seed);
+  if (!own) return own.error();
+  SimulationInput input{inputs.cluster, own->workload, std::move(own->arrivals)};
   input.counted_from =
       input.arrivals.size() * static_cast<std::size_t>(settings.warm_up_thousandths) / 1000;
   ProgressBar bar("seed " + std::to_string(seed));
-  SimulationOptions simulation = simulation_options(options, settings, inputs, seed);
+  SimulationOptions simulation = simulation_options(options, settings, own->workload, seed);
   simulation.on_progress = [&bar](double share) { bar.show(share); };
   const std::unique_ptr<Store> store = options.make_store();
   return simulate(input, simulation, *store);
@@ -111,20 +141,26 @@ Result<std::string> run_simulation(const SimRunOptions& options) {
   const auto settings = parse_run_settings(options.set);
   if (!settings) return settings.error();
   const auto began = std::chrono::steady_clock::now();
-  const auto inputs = read_run_inputs(options.cluster, options.workload, settings->mode);
-  if (!inputs) return inputs.error();
+  auto read = read_run_inputs(options.cluster, options.workload, settings->mode);
+  if (!read) return read.error();
+  Inputs inputs{std::move(*read), std::nullopt};
+  if (!settings->then.empty()) {
+    auto then = read_run_workload(options.cluster, settings->then, capacity_of(inputs.cluster));
+    if (!then) return then.error();
+    inputs.then = std::move(*then);
+  }
   const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - began;
 
   RunDescription description{options.policy,
                              *settings,
-                             inputs->cluster.name,
-                             inputs->workload.name,
-                             capacity_of(inputs->cluster),
-                             static_cast<std::int64_t>(inputs->workload.jobs.size()),
+                             inputs.cluster.name,
+                             inputs.workload.name,
+                             capacity_of(inputs.cluster),
+                             static_cast<std::int64_t>(inputs.workload.jobs.size()),
                              reading.count()};
   std::vector<SeedResult> results;
   for (std::uint64_t seed = seeds->first; seed <= seeds->last; ++seed) {
-    auto result = run_seed(options, *settings, *inputs, seed);
+    auto result = run_seed(options, *settings, inputs, seed);
     if (!result) return result.error();
     if (!results.empty()) {
       // Only the first run is plotted point by point.

@@ -152,15 +152,22 @@ Result<Workload> read_workload(const fs::path& path, const ClusterCapacity& capa
 
 }  // namespace
 
+Result<Workload> read_run_workload(const std::string& cluster_text,
+                                   const std::string& workload_text,
+                                   const ClusterCapacity& capacity) {
+  const auto path = find_workload(workload_text, cluster_text);
+  if (!path) return path.error();
+  auto workload = read_workload(*path, capacity);
+  if (workload) workload->name = name_of(*path);
+  return workload;
+}
+
 Result<RunInputs> read_run_inputs(const std::string& cluster_text, const std::string& workload_text,
                                   RunMode mode) {
   auto cluster = read_cluster(cluster_text, mode);
   if (!cluster) return cluster.error();
-  const auto path = find_workload(workload_text, cluster_text);
-  if (!path) return path.error();
-  auto workload = read_workload(*path, capacity_of(*cluster));
+  auto workload = read_run_workload(cluster_text, workload_text, capacity_of(*cluster));
   if (!workload) return workload.error();
-  workload->name = name_of(*path);
   return RunInputs{std::move(*cluster), std::move(*workload)};
 }
 

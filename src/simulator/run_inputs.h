@@ -24,4 +24,8 @@ struct RunInputs {
 Result<RunInputs> read_run_inputs(const std::string& cluster, const std::string& workload,
                                   RunMode mode);
 
+// A workload alone, found and read in the same way.
+Result<Workload> read_run_workload(const std::string& cluster, const std::string& workload,
+                                   const ClusterCapacity& capacity);
+
 }  // namespace gridfold

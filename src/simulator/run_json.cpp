@@ -21,7 +21,9 @@ void write_description(JsonWriter& json, const RunDescription& description) {
   json.key("mix").string(description.settings.mix == MixSource::kTrace ? "trace" : "learned");
   if (description.settings.mode == RunMode::kLoad) {
     json.key("load").real(description.settings.load);
+    json.key("when_full").string(to_string(description.settings.when_full));
   }
+  json.key("mix_weights").string(description.settings.shuffled_mix ? "shuffled" : "listed");
   json.key("cluster").begin_object();
   json.key("name").string(description.cluster);
   json.key("nodes").number(description.capacity.nodes);
@@ -84,6 +86,9 @@ void write_result(JsonWriter& json, const RunDescription& description,
   write_summary(json, "wait", result.wait);
   write_summary(json, "jct", result.completion);
   json.key("makespan_seconds").real(rounded(result.makespan.in_seconds()));
+  if (description.settings.when_full == WhenFull::kLeave) {
+    json.key("gpu_demand_blocked_ratio").real(rounded(result.gpu_demand_blocked));
+  }
   if (description.capacity.gpu_thousandths > 0) {
     json.key("gpu_utilisation_mean_ratio").real(rounded(result.gpu_utilisation));
   }
@@ -144,6 +149,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.gpu_allocated += result.gpu_allocated / runs;
     mean.gpu_utilisation += result.gpu_utilisation / runs;
     mean.cpu_utilisation += result.cpu_utilisation / runs;
+    mean.gpu_demand_blocked += result.gpu_demand_blocked / runs;
     mean.fragmentation += result.fragmentation / runs;
   }
   mean.decisions_sha256 = sha256_hex(hashes);

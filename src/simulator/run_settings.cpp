@@ -58,6 +58,25 @@ bool set_duration(std::string_view text, Duration& place) {
 bool set_longest(std::string_view text, RunSettings& settings) {
   return set_duration(text, settings.longest_duration) && settings.longest_duration > Duration{};
 }
+bool set_holding_mean(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.holding_mean) && settings.holding_mean > Duration{};
+}
+bool set_when_full(std::string_view text, RunSettings& settings) {
+  for (const auto when_full : {WhenFull::kWait, WhenFull::kLeave}) {
+    if (text != to_string(when_full)) continue;
+    settings.when_full = when_full;
+    return true;
+  }
+  return false;
+}
+bool set_mix_weights(std::string_view text, RunSettings& settings) {
+  settings.shuffled_mix = text == "shuffled";
+  return text == "listed" || text == "shuffled";
+}
+bool set_then(std::string_view text, RunSettings& settings) {
+  settings.then = text;
+  return !text.empty();
+}
 bool set_arrived(std::string_view text, RunSettings& settings) {
   const auto value = thousandths(text);
   if (!value || *value == 0) return false;
@@ -109,11 +128,21 @@ constexpr Setting kSettings[] = {
      set_jobs},
     {"longest_duration", "a duration such as 48h", "durations are cut to it (default 48h)", kInLoad,
      set_longest},
+    {"holding_mean", "a duration such as 1h",
+     "durations are drawn exponentially with this mean (default: the list's own)", kInLoad,
+     set_holding_mean},
+    {"when_full", "wait or leave",
+     "what a job does that cannot start when it arrives (default wait)", kInLoad, set_when_full},
+    {"mix_weights", "listed or shuffled",
+     "shuffled: each kind of task comes more or less often by a factor drawn from Exp(1)",
+     kInLoad | kInSaturation, set_mix_weights},
     {"warm_up", "a share such as 0.2, below 1",
      "first share of the jobs that is not counted (default 0.2 at a load, else 0)",
      kInTimes | kInLoad, set_warm_up},
     {"arrived", "a number such as 1.3",
      "GPUs asked for / GPUs of the cluster at the end (default 1.3)", kInSaturation, set_arrived},
+    {"then", "a workload", "the second half of the arrivals comes from this list", kInSaturation,
+     set_then},
     {"tie_break", "lowest_name, random or seeded_order",
      "among nodes of the best score (default lowest_name)", kInAll, set_tie_break},
     {"mix", "trace or learned",
@@ -169,6 +198,10 @@ std::string_view to_string(RunMode mode) {
     case RunMode::kSaturation: return "saturation";
   }
   return "";
+}
+
+std::string_view to_string(WhenFull when_full) {
+  return when_full == WhenFull::kWait ? "wait" : "leave";
 }
 
 std::string_view to_string(TieBreak tie_break) {

@@ -21,6 +21,10 @@ enum class RunMode : std::uint8_t {
 std::string_view to_string(RunMode mode);
 std::string_view to_string(TieBreak tie_break);
 
+// What becomes of a job that cannot start when it arrives.
+enum class WhenFull : std::uint8_t { kWait, kLeave };
+std::string_view to_string(WhenFull when_full);
+
 // What a policy knows of the tasks that will come.
 enum class MixSource : std::uint8_t { kTrace, kLearned };
 
@@ -29,7 +33,11 @@ struct RunSettings {
   double load = 0.95;
   std::int64_t jobs = 0;  // 0: as many as are needed
   Duration longest_duration = Duration::hours(48);
+  Duration holding_mean{};  // above 0: durations are drawn with this mean
+  WhenFull when_full = WhenFull::kWait;
+  bool shuffled_mix = false;  // see workload_variant.h
   std::int64_t arrived_thousandths = 1300;
+  std::string then;  // the workload of the second half; empty: none
   std::int64_t warm_up_thousandths = 0;
   TieBreak tie_break = TieBreak::kLowestName;
   MixSource mix = MixSource::kLearned;

@@ -49,11 +49,29 @@ TEST(RunSettings, AreRead) {
   EXPECT_EQ(settings->policy, (Values{{"window", "64"}}));
 }
 
+TEST(RunSettings, ExperimentsAreRead) {
+  const auto churn = parse_run_settings({{"load", "0.8"},
+                                         {"holding_mean", "1h"},
+                                         {"when_full", "leave"},
+                                         {"mix_weights", "shuffled"}});
+  ASSERT_TRUE(churn) << churn.error().describe();
+  EXPECT_EQ(churn->holding_mean, Duration::hours(1));
+  EXPECT_EQ(churn->when_full, WhenFull::kLeave);
+  EXPECT_TRUE(churn->shuffled_mix);
+  const auto drift = parse_run_settings({{"mode", "saturation"}, {"then", "cpu250"}});
+  ASSERT_TRUE(drift) << drift.error().describe();
+  EXPECT_EQ(drift->then, "cpu250");
+  EXPECT_EQ(error_of({{"load", "1"}, {"when_full", "go"}}),
+            "when_full: \"go\" is not a value of this setting (give wait or leave)");
+  EXPECT_EQ(error_of({{"load", "1"}, {"holding_mean", "0s"}}),
+            "holding_mean: \"0s\" is not a value of this setting (give a duration such as 1h)");
+}
+
 TEST(RunSettings, MistakesAreNamed) {
   EXPECT_EQ(error_of({{"arived", "1.3"}}),
             "arived: there is no setting \"arived\" (use mode, load, jobs, longest_duration, "
-            "warm_up, arrived, tie_break, mix, start_latency, clean_latency, or policy.KEY, or did "
-            "you mean 'arrived')");
+            "holding_mean, when_full, mix_weights, warm_up, arrived, then, tie_break, mix, "
+            "start_latency, clean_latency, or policy.KEY, or did you mean 'arrived')");
   EXPECT_EQ(error_of({{"mode", "full"}}),
             "mode: \"full\" is not a value of this setting (give times, load or saturation)");
   EXPECT_EQ(error_of({{"arrived", "1.3"}}),

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "control/control_loop.h"
 #include "simulator/fragmentation.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold {
 namespace {
@@ -19,14 +20,16 @@ class Run {
         options_(options),
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
-        metrics_(input.workload),
+        metrics_(input.workload, input.arrivals.size()),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
-        loop_(control_options(), std::move(engine), store, cluster_, clock_) {}
+        specs_(shared_specs(input.workload)),
+        executor_(clock_),
+        loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
   Result<SimulationResult> run() {
     const auto began = std::chrono::steady_clock::now();
-    auto started = loop_.start([this](Event event) { reported(std::move(event)); });
+    auto started = loop_.start([this](Event&& event) { reported(std::move(event)); });
     if (!started) return started.error();
     cluster_.advance();
     loop_.turn();
@@ -42,6 +45,16 @@ class Run {
   }
 
  private:
+  using Specs = std::vector<std::shared_ptr<const JobSpec>>;
+  // By shape: jobs of one shape share a specification, for nobody asks for a
+  // simulated job by its name.
+  static Specs shared_specs(const Workload& workload) {
+    Specs specs;
+    for (const JobSpec& shape : workload.shapes)
+      specs.push_back(std::make_shared<const JobSpec>(shape));
+    return specs;
+  }
+
   ControlOptions control_options() {
     ControlOptions control;
     control.history = History::kDrop;
@@ -57,14 +70,16 @@ class Run {
   // will any more.
   bool step() {
     Instant next = std::min(next_arrival(), cluster_.next_event());
-    next = std::min(next, loop_.engine().next_wake());
+    next = std::min({next, executor_.next_event(), loop_.engine().next_wake()});
     if (next.is_never()) return false;
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
     while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
     cluster_.advance();
+    executor_.advance();
     loop_.turn();
     ++turns_;
+    if (options_.leave_when_full) cancel_waiting(first);
     for (std::size_t i = first; i < arrived_; ++i) record_arrival(input_.arrivals[i]);
     if (options_.on_progress && turns_ % kTurnsPerProgress == 0) {
       options_.on_progress(static_cast<double>(arrived_) /
@@ -82,7 +97,7 @@ class Run {
     ++events_;
     const std::size_t index = arrived_++;
     SubmitRequest request;
-    request.jobs.push_back(spec_of(input_.workload, input_.workload.jobs[arrival.job]));
+    request.jobs.emplace_back(specs_[input_.workload.jobs[arrival.job].shape]);
     metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
     loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
       const Arrival& accepted = input_.arrivals[index];
@@ -96,7 +111,19 @@ class Run {
     });
   }
 
-  void reported(Event event) {
+  // Of the arrivals from this one on.
+  void cancel_waiting(std::size_t first) {
+    bool any = false;
+    for (std::size_t i = first; i < arrived_; ++i) {
+      const JobRecord* job = loop_.engine().job(metrics_.id_of(i));
+      if (job == nullptr || job->state != JobState::kPending) continue;
+      any = true;
+      loop_.request(JobCancelRequested{job->id, "full"}, [](Result<void>) {});
+    }
+    if (any) loop_.turn();
+  }
+
+  void reported(Event&& event) {
     if (const auto* cleaned = std::get_if<TaskCleaned>(&event)) {
       metrics_.cleaned(clock_.now(), cleaned->task);
     }
@@ -177,6 +204,10 @@ class Run {
     const Instant first = Instant{} + input_.arrivals.front().at;
     if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
     result.gpu_allocated = gpu_share(gpus_held());
+    if (const auto demand = metrics_.gpu_demand(); demand.offered > 0) {
+      result.gpu_demand_blocked =
+          static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
+    }
     add_utilisation(result);
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
@@ -213,6 +244,8 @@ class Run {
   RunMetrics metrics_;
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
+  Specs specs_;
+  VirtualExecutor executor_;
   ControlLoop loop_;
 
   std::size_t arrived_ = 0;

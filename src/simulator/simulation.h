@@ -31,6 +31,8 @@ struct SimulationOptions {
   PolicyOptions policy_options;
   EngineOptions engine;
   SimulatedClusterOptions latencies;
+  // A job that has not started in the turn of its arrival is cancelled.
+  bool leave_when_full = false;
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
   // this many; 0: not recorded.
   std::size_t record_to_per_cent = 0;
@@ -51,7 +53,8 @@ struct SimulationResult {
   double gpu_allocated = 0;    // of the capacity, at the end
   double gpu_utilisation = 0;  // of the capacity, mean over the counted time
   double cpu_utilisation = 0;
-  double fragmentation = 0;  // of the idle GPUs at the end
+  double gpu_demand_blocked = 0;  // of what counted jobs asked for: left unserved
+  double fragmentation = 0;       // of the idle GPUs at the end
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;

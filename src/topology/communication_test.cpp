@@ -113,7 +113,7 @@ TEST(Communication, AnNvlinkDomainLargerThanANodeNeedsNoCards) {
   FabricSpec spec;
   spec.layouts = {four_on_pcie()};
   spec.layout_of_node.assign(4, 0);
-  const auto rack = *tree.find(std::vector<std::string>{"rack-0"});
+  const auto rack = *tree.find(std::vector<DomainStep>{"rack-0"});
   spec.links = {{LinkKind::kNvlink, {rack}, {rack}, Unknown{}, gigabits(7'200)}};
   const Machine machine = machine_of(nodes, spec);
   const Bytes bytes(1'000'000'000);
@@ -140,7 +140,7 @@ TEST(Communication, OtherRailsGoOverTheSpine) {
   FabricSpec spec;
   spec.layouts = {eight_linked()};
   spec.layout_of_node.assign(2, 0);
-  const auto pod = *tree.find(std::vector<std::string>{"rack-0"});
+  const auto pod = *tree.find(std::vector<DomainStep>{"rack-0"});
   spec.links = {{LinkKind::kSpine, {pod}, {pod}, Unknown{}, gigabits(100)}};
   const Machine machine = machine_of(nodes, spec);
   const Bytes bytes(10'000'000);
@@ -192,7 +192,7 @@ struct Drawn {
 };
 
 Machine machine_for(const Drawn& drawn, std::int64_t slow) {
-  NodeLayout layout = drawn.layout == 0 ? eight_linked() : four_on_pcie();
+  NodeWiring layout = drawn.layout == 0 ? eight_linked() : four_on_pcie();
   for (NetworkCard& card : layout.cards) card.bandwidth.value /= slow;
   for (BitsPerSecond* at : {&layout.nvlink, &layout.pcie, &layout.numa, &layout.socket}) {
     at->value /= slow;

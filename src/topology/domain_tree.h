@@ -32,6 +32,12 @@ class DomainTree {
   // nodes[i] is NodeId(i). Errors: kInvalid for an empty name in a path, with
   // the field "nodes[i].domains[j]".
   static Result<DomainTree> build(std::span<const NodeSpec> nodes);
+  // The same from the parts that count; every path has been checked already.
+  struct NodePath {
+    std::string_view name;
+    std::span<const DomainStep> domains;
+  };
+  static DomainTree build_from(std::span<const NodePath> nodes);
 
   static constexpr DomainId root() { return DomainId(0); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(parents_.size()); }
@@ -44,6 +50,14 @@ class DomainTree {
   std::uint32_t level(DomainId domain) const { return levels_[domain.value]; }
   // The last part of the path; the root's is empty.
   const std::string& name(DomainId domain) const { return names_[domain.value]; }
+  // What the site calls its level: "rack", kNodeLevel for a node; may be empty.
+  const std::string& level_name(DomainId domain) const {
+    return level_names_[level_ids_[domain.value]];
+  }
+  // All domains of the level, in order of id; none lies in another.
+  std::span<const DomainId> domains_at(std::string_view level_name) const;
+  // Whether any node lies in a domain other than the grid.
+  bool has_domains() const { return size() > leaves_.size() + 1; }
   // "zone-a/rack-3".
   std::string path(DomainId domain) const;
   // The first id after the domain's subtree.
@@ -56,6 +70,8 @@ class DomainTree {
     const auto first = first_nodes_[domain.value];
     return std::span(nodes_).subspan(first, end_nodes_[domain.value] - first);
   }
+  // Those that lie in the domain and in no other beneath it.
+  std::span<const NodeId> nodes_directly_in(DomainId domain) const;
 
   // The narrowest domain that holds both; of equals, themselves.
   DomainId lowest_common(DomainId a, DomainId b) const;
@@ -63,13 +79,14 @@ class DomainTree {
     return lowest_common(domain_of(a), domain_of(b));
   }
   // The domain of this path from the root, never a node's leaf. kNotFound.
-  Result<DomainId> find(std::span<const std::string> path) const;
+  Result<DomainId> find(std::span<const DomainStep> path) const;
 
  private:
   enum class Kind : std::uint8_t { kInner, kNode };
-  DomainId open(DomainId parent, std::string name, Kind kind);
+  DomainId open(DomainId parent, const DomainStep& step, Kind kind);
+  std::uint16_t intern_level(const std::string& name);
   void close(DomainId domain);
-  DomainId child(DomainId domain, std::string_view name) const;
+  DomainId child(DomainId domain, const DomainStep& step) const;
 
   // Indexed by DomainId; all of one length.
   std::vector<DomainId> parents_;
@@ -79,8 +96,12 @@ class DomainTree {
   std::vector<std::uint32_t> end_nodes_;
   std::vector<std::string> names_;
   std::vector<bool> is_node_;
+  std::vector<std::uint16_t> level_ids_;
   std::vector<NodeId> nodes_;     // in preorder of their leaves
   std::vector<DomainId> leaves_;  // indexed by NodeId
+  // Indexed by level id: the level's name, and its domains.
+  std::vector<std::string> level_names_;
+  std::vector<std::vector<DomainId>> at_level_;
 };
 
 }  // namespace gridfold

@@ -13,7 +13,7 @@ namespace {
 NodeSpec node(std::string name, std::vector<std::string> domains) {
   NodeSpec spec;
   spec.name = std::move(name);
-  spec.domains = std::move(domains);
+  spec.domains.assign(domains.begin(), domains.end());
   return spec;
 }
 
@@ -38,8 +38,29 @@ std::vector<DomainId> ancestors(const DomainTree& tree, DomainId at) {
   return out;
 }
 
-bool begins_with(const std::vector<std::string>& path, const std::vector<std::string>& prefix) {
+bool begins_with(const std::vector<DomainStep>& path, const std::vector<DomainStep>& prefix) {
   return prefix.size() <= path.size() && std::equal(prefix.begin(), prefix.end(), path.begin());
+}
+
+TEST(DomainTree, KnowsTheLevelsByName) {
+  NodeSpec first = node("n0", {});
+  first.domains = {{"zone", "a"}, {"rack", "1"}};
+  NodeSpec second = node("n1", {});
+  second.domains = {{"zone", "b"}, {"pod", "1"}, {"rack", "1"}};
+  const std::vector<NodeSpec> nodes = {first, second, node("n2", {"zone-c"})};
+  const auto tree = DomainTree::build(nodes);
+  ASSERT_TRUE(tree);
+  ASSERT_EQ(tree->domains_at("rack").size(), 2u);
+  EXPECT_EQ(tree->path(tree->domains_at("rack")[0]), "a/1");
+  EXPECT_EQ(tree->path(tree->domains_at("rack")[1]), "b/1/1");
+  EXPECT_EQ(tree->level_name(tree->domains_at("zone")[0]), "zone");
+  EXPECT_EQ(tree->domains_at("zone").size(), 2u);
+  EXPECT_EQ(tree->domains_at(kNodeLevel).size(), 3u);
+  EXPECT_TRUE(tree->domains_at("spine").empty());
+  EXPECT_TRUE(tree->domains_at("").empty());
+  EXPECT_TRUE(tree->has_domains());
+  const std::vector<NodeSpec> bare = {node("n0", {}), node("n1", {})};
+  EXPECT_FALSE(DomainTree::build(bare)->has_domains());
 }
 
 TEST(DomainTree, KnowsRacksAndNodes) {
@@ -54,7 +75,7 @@ TEST(DomainTree, KnowsRacksAndNodes) {
   EXPECT_EQ(tree->path(tree->lowest_common(NodeId(1), NodeId(4))), "zone-a");
   EXPECT_EQ(tree->lowest_common(NodeId(0), NodeId(2)), DomainTree::root());
   EXPECT_EQ(tree->lowest_common(NodeId(3), NodeId(3)), tree->domain_of(NodeId(3)));
-  const auto rack = tree->find(std::vector<std::string>{"zone-a", "rack-1"});
+  const auto rack = tree->find(std::vector<DomainStep>{"zone-a", "rack-1"});
   ASSERT_TRUE(rack);
   const auto beneath = tree->nodes_beneath(*rack);
   EXPECT_EQ(std::vector(beneath.begin(), beneath.end()), (std::vector{NodeId(2), NodeId(4)}));
@@ -81,7 +102,7 @@ TEST(DomainTree, NamesTheMissingDomain) {
   const auto tree = DomainTree::build(nodes);
   ASSERT_TRUE(tree);
   const auto found =
-      tree->find(std::vector<std::string>{"a", "n0"});  // a node is no domain of a path
+      tree->find(std::vector<DomainStep>{"a", "n0"});  // a node is no domain of a path
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(found.error().message, "there is no domain \"n0\" in domain \"a\"");
@@ -91,7 +112,7 @@ RC_GTEST_PROP(DomainTreeProperty, SubtreesHoldExactlyTheNodesOfTheirPath, ()) {
   const auto nodes = random_nodes();
   const auto tree = DomainTree::build(nodes);
   RC_ASSERT(tree.has_value());
-  std::set<std::vector<std::string>> prefixes = {{}};
+  std::set<std::vector<DomainStep>> prefixes = {{}};
   for (const auto& spec : nodes) {
     for (std::size_t n = 1; n <= spec.domains.size(); ++n) {
       prefixes.insert({spec.domains.begin(), spec.domains.begin() + static_cast<long>(n)});

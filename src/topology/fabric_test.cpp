@@ -19,7 +19,7 @@ struct Site {
     spec.layouts = {eight_linked(), four_on_pcie()};
     spec.layout_of_node = {0, 0, 1, 1};
   }
-  DomainId rack(const char* name) const { return *tree.find(std::vector<std::string>{name}); }
+  DomainId rack(const char* name) const { return *tree.find(std::vector<DomainStep>{name}); }
 };
 
 TEST(Fabric, ANodesCapacityIsThatOfItsCardsUnlessALinkSaysLess) {

@@ -96,10 +96,12 @@ TEST(JobCorpus, CodeAndSchemaKnowTheSameKeys) {
   EXPECT_EQ(keys_of(parts.at("array")), words(kArrayKeys));
   EXPECT_EQ(keys_of(parts.at("stop")), words(kStopKeys));
   EXPECT_EQ(keys_of(parts.at("checkpoint")), words(kCheckpointKeys));
+  EXPECT_EQ(keys_of(parts.at("topology")), words(kTopologyKeys));
+  EXPECT_EQ(keys_of(parts.at("segments")), words(kSegmentKeys));
 
   std::set<std::string> classes = {"cpu", "memory", "devices"};
   for (const auto name : kDeviceClasses)
-    for (const auto* suffix : {"", "_model", "_memory"}) classes.insert(std::string(name) + suffix);
+    for (const auto* suffix : {"", "_model", "_memory", "_place", "_partition"}) classes.insert(std::string(name) + suffix);
   EXPECT_EQ(words(kEachKeys), classes);
 }
 
@@ -115,6 +117,7 @@ TEST(JobCorpus, CodeAndSchemaKnowTheSameWords) {
   for (const auto& word : listed(parts.at("retry_cause"))) EXPECT_TRUE(parse_retry_cause(word));
   for (const auto& word : listed(parts.at("condition")))
     EXPECT_TRUE(parse_dependency_condition(word));
+  for (const auto& word : listed(parts.at("place"))) EXPECT_TRUE(parse_device_place(word)) << word;
   EXPECT_EQ(parts.at("each").at("properties").at("cpu").at("default").get<int>() * 1000,
             kDefaultCpu.value);
   EXPECT_EQ(parts.at("each").at("properties").at("memory").at("default").get<std::string>(),

@@ -82,11 +82,35 @@ TEST(JobFile, SharesOfADevice) {
             (DeviceRequest{"gpu", 1, DeviceShare(100), Bytes(2000ll << 20)}));
   EXPECT_EQ(request("gpu_memory: 2000MiB"),
             (DeviceRequest{"gpu", 1, DeviceShare(0), Bytes(2000ll << 20)}));
+  EXPECT_EQ(request("gpu: 4, gpu_place: single_numa").place, DevicePlace::kSingleNuma);
+  EXPECT_EQ(request("gpu: 4, gpu_place: spread").place, DevicePlace::kSpread);
+  const DeviceRequest part = {"gpu", 1, DeviceShare(0), {}, {}, DevicePlace::kAny, "3g.40gb"};
+  EXPECT_EQ(request("gpu_partition: 3g.40gb"), part);
+  EXPECT_EQ(request("gpu: 1, gpu_partition: 3g.40gb"), part);
   EXPECT_EQ(request("devices: [{class: dpu, amount: 2, model: bf3}]"),
             (DeviceRequest{"dpu", 2, kWholeDevice, Bytes(0), {"bf3"}}));
-  for (const auto* each : {"gpu: 1.5", "gpu: 0", "gpu: 65", "gpu: 0.0001", "gpu: -1", "gpu: 250m",
-                           "gpu: many", "gpu: [1]", "gpu: 1, devices: [{class: gpu, amount: 1}]",
-                           "gpu: 40, npu: 40", "gpu_memory: 0", "gpu_model: H100"})
+  for (const auto* each : {"gpu: 1.5",
+                           "gpu: 0",
+                           "gpu: 65",
+                           "gpu: 0.0001",
+                           "gpu: -1",
+                           "gpu: 250m",
+                           "gpu: many",
+                           "gpu: [1]",
+                           "gpu: 1, devices: [{class: gpu, amount: 1}]",
+                           "gpu: 40, npu: 40",
+                           "gpu_memory: 0",
+                           "gpu_model: H100",
+                           "gpu: 4, gpu_place: any",
+                           "gpu: 0.5, gpu_place: linked",
+                           "gpu_place: linked",
+                           "gpu_partition: \"\"",
+                           "gpu: 2, gpu_partition: a",
+                           "gpu: 0.5, gpu_partition: a",
+                           "gpu_memory: 1Gi, gpu_partition: a",
+                           "gpu_partition: a, gpu_place: linked",
+                           "gpu_partition: 3",
+                           "gpu_partition: a, npu_partition: b"})
     EXPECT_FALSE(parse_job_file("name: a\nrun: x\neach: {" + std::string(each) + "}\n",
                                 JobFileFormat::kYaml))
         << each;

@@ -31,6 +31,8 @@ void write(JsonWriter& json, const std::vector<DeviceRequest>& devices) {
     }
     if (request.memory != Bytes(0)) json.key("memory").string(to_text(request.memory));
     if (!request.models.empty()) write(json.key("model"), request.models);
+    if (request.place != DevicePlace::kAny) json.key("place").string(to_string(request.place));
+    if (!request.partition.empty()) json.key("partition").string(request.partition);
     json.end_object();
   }
   json.end_array();
@@ -49,6 +51,18 @@ void write(JsonWriter& json, const Role& role) {
   json.end_object();
   write(json.key("run"), role.command);
   if (!role.env.empty()) write(json.key("env"), role.env);
+  json.end_object();
+}
+
+void write(JsonWriter& json, const TopologyWish& wish) {
+  json.begin_object();
+  if (!wish.prefer.empty()) json.key("prefer").string(wish.prefer);
+  if (!wish.require.empty()) json.key("require").string(wish.require);
+  if (!wish.spread.empty()) json.key("spread").string(wish.spread);
+  if (wish.segments) {
+    json.key("segments").begin_object().key("size").number(wish.segments->size);
+    json.key("within").string(wish.segments->within).end_object();
+  }
   json.end_object();
 }
 
@@ -90,6 +104,7 @@ std::string to_json(const JobSpec& spec) {
   json.key("roles").begin_array();
   for (const auto& role : spec.roles) write(json, role);
   json.end_array();
+  if (!spec.topology.empty()) write(json.key("topology"), spec.topology);
   if (!spec.env.empty()) write(json.key("env"), spec.env);
   if (!spec.workdir.empty()) json.key("workdir").string(spec.workdir);
   if (!spec.files.empty()) {

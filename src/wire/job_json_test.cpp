@@ -26,6 +26,7 @@ class SpecMaker {
     spec.priority = static_cast<std::int32_t>(random_.between(-1'000'000'000, 1'000'000'000));
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i)
       spec.roles.push_back(role("r" + std::to_string(i)));
+    if (some()) spec.topology = topology(spec);
     spec.env = env();
     if (some()) spec.workdir = "/" + text();
     for (std::uint64_t i = 0, n = random_.below(3); i < n; ++i)
@@ -83,6 +84,15 @@ class SpecMaker {
     out.memory = Bytes(random_.between(0, 1ll << 40));
     for (const auto* device_class : {"gpu", "npu", "dpu"})
       if (some()) out.devices.push_back(device(device_class));
+    if (some()) out.devices.push_back(partition());
+    return out;
+  }
+  DeviceRequest partition() {
+    DeviceRequest out;
+    out.device_class = "tpu";
+    out.count = 1;
+    out.share = DeviceShare(0);
+    out.partition = std::to_string(random_.between(1, 7)) + "g.10gb+me";
     return out;
   }
   DeviceRequest device(const char* device_class) {
@@ -90,7 +100,10 @@ class SpecMaker {
     out.device_class = device_class;
     out.count = 1;
     switch (random_.below(3)) {
-      case 0: out.count = static_cast<std::int32_t>(random_.between(1, 20)); break;
+      case 0:
+        out.count = static_cast<std::int32_t>(random_.between(1, 20));
+        out.place = static_cast<DevicePlace>(random_.below(5));
+        break;
       case 1: out.share = DeviceShare(random_.between(1, 999)); break;
       default: out.share = DeviceShare(0); break;
     }
@@ -108,6 +121,20 @@ class SpecMaker {
     while (some()) out.command.push_back(text());
     out.env = env();
     return out;
+  }
+  // Such as do not exclude each other.
+  TopologyWish topology(const JobSpec& spec) {
+    TopologyWish wish;
+    if (some()) wish.require = "zone";
+    if (some()) wish.prefer = "spine";
+    if (some()) wish.spread = "rack";
+    const auto fits = [&](std::int32_t size) {
+      std::int32_t least = 0;
+      for (const Role& each : spec.roles) least += each.min;
+      return spec.task_count() % size == 0 && least % size == 0;
+    };
+    if (wish.spread.empty() && fits(2)) wish.segments = Segments{2, "rack"};
+    return wish;
   }
   Retry retry() {
     Retry out;

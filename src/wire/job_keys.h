@@ -10,9 +10,9 @@ namespace gridfold {
 using std::string_view_literals::operator""sv;
 
 inline constexpr std::array kJobKeys = {
-    "name"sv,  "class"sv, "queue"sv, "priority"sv,   "roles"sv,     "run"sv,
-    "count"sv, "each"sv,  "env"sv,   "workdir"sv,    "files"sv,     "retry"sv,
-    "after"sv, "array"sv, "stop"sv,  "checkpoint"sv, "time_limit"sv};
+    "name"sv,  "class"sv, "queue"sv,    "priority"sv, "roles"sv,      "run"sv,
+    "count"sv, "each"sv,  "topology"sv, "env"sv,      "workdir"sv,    "files"sv,
+    "retry"sv, "after"sv, "array"sv,    "stop"sv,     "checkpoint"sv, "time_limit"sv};
 inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv, "run"sv, "env"sv};
 inline constexpr std::array kCountKeys = {"min"sv, "max"sv};
 // Classes of devices that have keys of their own; any other class is asked for
@@ -25,19 +25,32 @@ inline constexpr std::array kEachKeys = {"cpu"sv,
                                          "gpu"sv,
                                          "gpu_model"sv,
                                          "gpu_memory"sv,
+                                         "gpu_place"sv,
+                                         "gpu_partition"sv,
                                          "npu"sv,
                                          "npu_model"sv,
                                          "npu_memory"sv,
+                                         "npu_place"sv,
+                                         "npu_partition"sv,
                                          "tpu"sv,
                                          "tpu_model"sv,
                                          "tpu_memory"sv,
+                                         "tpu_place"sv,
+                                         "tpu_partition"sv,
                                          "fpga"sv,
                                          "fpga_model"sv,
                                          "fpga_memory"sv,
+                                         "fpga_place"sv,
+                                         "fpga_partition"sv,
                                          "neuromorphic"sv,
                                          "neuromorphic_model"sv,
-                                         "neuromorphic_memory"sv};
-inline constexpr std::array kDeviceKeys = {"class"sv, "amount"sv, "model"sv, "memory"sv};
+                                         "neuromorphic_memory"sv,
+                                         "neuromorphic_place"sv,
+                                         "neuromorphic_partition"sv};
+inline constexpr std::array kDeviceKeys = {"class"sv,  "amount"sv, "model"sv,
+                                           "memory"sv, "place"sv,  "partition"sv};
+inline constexpr std::array kTopologyKeys = {"prefer"sv, "require"sv, "spread"sv, "segments"sv};
+inline constexpr std::array kSegmentKeys = {"size"sv, "within"sv};
 inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};
 inline constexpr std::array kRetryKeys = {"max"sv, "backoff"sv, "on"sv};
 inline constexpr std::array kDependencyKeys = {"job"sv, "on"sv};
@@ -49,9 +62,8 @@ inline constexpr std::array kCheckpointKeys = {"signal"sv, "grace"sv, "interval"
 inline constexpr std::array kStoredKeys = {"tenant"sv, "array_index"sv};
 
 // Planned, and refused until they do something.
-inline constexpr std::array kLaterJobKeys = {"topology"sv, "parallelism"sv, "serve"sv,
-                                             "data"sv,     "network"sv,     "energy"sv,
-                                             "image"sv,    "mounts"sv,      "secrets"sv};
+inline constexpr std::array kLaterJobKeys = {"parallelism"sv, "serve"sv, "data"sv,   "network"sv,
+                                             "energy"sv,      "image"sv, "mounts"sv, "secrets"sv};
 inline constexpr std::array kLaterCountKeys = {"multiple_of"sv};
 
 inline constexpr std::array kSignals = {"TERM"sv, "INT"sv,  "HUP"sv,  "QUIT"sv,

@@ -9,6 +9,7 @@
 #include "wire/files_reader.h"
 #include "wire/job_keys.h"
 #include "wire/role_reader.h"
+#include "wire/topology_reader.h"
 
 namespace gridfold {
 namespace {
@@ -237,6 +238,8 @@ JobTemplate read_job(const Field& job, JobForm form) {
   if (const auto priority = job.find("priority"))
     spec.priority = static_cast<std::int32_t>(read_integer(*priority, -kMaxPriority, kMaxPriority));
   spec.roles = read_roles(job, form);
+  if (const auto topology = job.find("topology"))
+    spec.topology = read_topology(*topology, spec.roles);
   if (const auto env = job.find("env")) spec.env = read_env(*env);
   if (const auto workdir = job.find("workdir")) spec.workdir = read_workdir(*workdir);
   if (const auto files = job.find("files")) spec.files = read_files(*files);

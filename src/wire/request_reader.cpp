@@ -1,6 +1,7 @@
 #include "wire/request_reader.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/quote.h"
 #include "model/node.h"
@@ -15,7 +16,13 @@ struct DeviceFields {
   std::optional<Field> amount;
   std::optional<Field> memory;
   std::optional<Field> models;
+  std::optional<Field> place;
+  std::optional<Field> partition;
+
+  bool any() const { return amount || memory || models || place || partition; }
 };
+
+constexpr std::array kPlaces = {"single_numa"sv, "linked"sv, "same_switch"sv, "spread"sv};
 
 bool is_class_word(std::string_view text) {
   const auto letter_or_digit = [](char c) {
@@ -67,21 +74,56 @@ std::string read_model(const Field& field) {
   return model;
 }
 
-DeviceRequest read_device(const Field& place, std::string device_class,
+// "3g.40gb": which names there are is the devices' affair.
+std::string read_partition(const Field& field) {
+  std::string name = read_text(field);
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '+' || c == '-' || c == '_';
+  };
+  if (name.empty() || name.size() > 64 || !std::all_of(name.begin(), name.end(), fits))
+    field.fail(quote(name) + " is not a name of a partition profile",
+               "name one of the device's profiles, such as 3g.40gb");
+  return name;
+}
+
+// One partition: how much it is, its profile says.
+void read_partition_request(const DeviceFields& fields, DeviceRequest& request) {
+  request.partition = read_partition(*fields.partition);
+  if (fields.amount && (request.count != 1 || !request.is_whole()))
+    fields.amount->fail("a task gets one partition", "write 1, and ask for more tasks");
+  if (fields.memory)
+    fields.memory->fail("a partition has the memory of its profile",
+                        "remove the key, or choose a larger profile");
+  request.count = 1;
+  request.share = DeviceShare(0);
+  request.memory = Bytes(0);
+}
+
+DeviceRequest read_device(const Field& where, std::string device_class,
                           const DeviceFields& fields) {
   DeviceRequest request;
   request.device_class = std::move(device_class);
   if (fields.amount) read_amount(*fields.amount, request);
   if (fields.memory) request.memory = read_positive_bytes(*fields.memory);
   if (fields.models) request.models = read_list_or_one(*fields.models, read_model);
-  if (fields.amount) return request;
-  // Memory alone: a slice of one device, accounted by memory only.
-  request.count = 1;
-  request.share = DeviceShare(0);
-  if (!fields.memory)
-    (fields.models ? *fields.models : place)
-        .fail("no " + request.device_class + " is asked for",
-              "say how many, or how much memory of one");
+  if (fields.place) request.place = static_cast<DevicePlace>(read_word(*fields.place, kPlaces) + 1);
+  if (fields.partition) {
+    read_partition_request(fields, request);
+  } else if (!fields.amount) {
+    // Memory alone: a slice of one device, accounted by memory only.
+    request.count = 1;
+    request.share = DeviceShare(0);
+    if (!fields.memory)
+      (fields.models  ? *fields.models
+       : fields.place ? *fields.place
+                      : where)
+          .fail("no " + request.device_class + " is asked for",
+                "say how many, or how much memory of one");
+  }
+  if (fields.place && !request.is_whole())
+    fields.place->fail("a part of one device is not placed among several",
+                       "remove the key, or ask for whole devices");
   return request;
 }
 
@@ -90,9 +132,11 @@ void read_devices_by_key(const Field& each, std::vector<DeviceRequest>& devices)
     const std::string name(word);
     const std::string memory_key = name + "_memory";
     const std::string models_key = name + "_model";
-    const DeviceFields fields = {each.find(word), each.find(memory_key), each.find(models_key)};
-    if (fields.amount || fields.memory || fields.models)
-      devices.push_back(read_device(each, name, fields));
+    const std::string place_key = name + "_place";
+    const std::string partition_key = name + "_partition";
+    const DeviceFields fields = {each.find(word), each.find(memory_key), each.find(models_key),
+                                 each.find(place_key), each.find(partition_key)};
+    if (fields.any()) devices.push_back(read_device(each, name, fields));
   }
 }
 
@@ -113,9 +157,9 @@ void read_device_list(const Field& list, std::vector<DeviceRequest>& devices) {
     if (!is_class_word(device_class))
       class_field->fail(quote(device_class) + " is not a class of devices",
                         "write lower-case letters and digits, such as gpu");
-    devices.push_back(
-        read_device(entry, std::move(device_class),
-                    {entry.find("amount"), entry.find("memory"), entry.find("model")}));
+    devices.push_back(read_device(entry, std::move(device_class),
+                                  {entry.find("amount"), entry.find("memory"), entry.find("model"),
+                                   entry.find("place"), entry.find("partition")}));
   }
 }
 
@@ -128,6 +172,12 @@ void check_devices(const Field& each, const std::vector<DeviceRequest>& devices)
         each.fail("class " + devices[i].device_class + " is asked for twice",
                   "ask for each class once");
   }
+  const auto partitions =
+      std::count_if(devices.begin(), devices.end(),
+                    [](const DeviceRequest& request) { return !request.partition.empty(); });
+  if (partitions > 1)
+    each.fail("asks for " + std::to_string(partitions) + " partitions",
+              "a task gets one partition");
   if (total > static_cast<std::int64_t>(kMaxDevicesPerNode))
     each.fail("asks for " + std::to_string(total) + " devices on one node",
               "a node has at most " + std::to_string(kMaxDevicesPerNode));

@@ -147,6 +147,7 @@ void check_totals(const Field& field, const std::vector<Role>& roles) {
 }  // namespace
 
 std::string hint_for_need(std::string_view key) {
+  if (key == "topology") return "topology holds for the whole job; write it beside roles";
   if (std::find(kEachKeys.begin(), kEachKeys.end(), key) == kEachKeys.end()) return {};
   return "what a task needs stands under each: {" + std::string(key) + ": …}";
 }

@@ -13,13 +13,17 @@
 //
 // Commands:
 //   policy NAME                              before all others
-//   node NAME gpus=8 [cpu=64] [memory=512Gi] [gpu_memory=80Gi] [model=G]
-//   nodes COUNT gpus=8 …                     n1, n2, …
+//   node NAME gpus=8 [cpu=64] [memory=512Gi] [gpu_memory=80Gi] [model=G] [numa=4+4]
+//         [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
+//         [domains=zone:a,rack:r1]
+//   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   queue NAME gpu=4 [priority=0]
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
-//   [memory=1Gi]
+//          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
 //          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
+//          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
+//          [second=2:8]  a second role of two tasks with 8 GPUs each
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
 //   advance 100        to @100               cancel|hold|release|requeue NAME
@@ -33,6 +37,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "devices/device_facts.h"
 #include "tests/scenarios/world.h"
 #include "wire/dependencies.h"
 #include "wire/job_file.h"
@@ -116,6 +121,17 @@ class Arguments {
 Bytes bytes(const std::string& text) { return parse_bytes(text).value(); }
 Duration duration(const std::string& text) { return parse_duration(text).value(); }
 
+// "4+4": the first four devices are in group 0, the next in 1.
+void set_groups(std::string sizes, std::int32_t DeviceSpec::*number, NodeSpec& node) {
+  std::replace(sizes.begin(), sizes.end(), '+', ' ');
+  std::istringstream in(sizes);
+  std::size_t device = 0;
+  std::int32_t group = 0;
+  for (std::size_t size = 0; in >> size; ++group) {
+    for (; size > 0; --size) node.devices.at(device++).*number = group;
+  }
+}
+
 NodeSpec node_from(const std::string& name, const Arguments& arguments) {
   NodeSpec node;
   node.name = name;
@@ -124,8 +140,32 @@ NodeSpec node_from(const std::string& name, const Arguments& arguments) {
   for (int i = 0; i < arguments.number("gpus", 0); ++i) {
     node.devices.push_back(
         {"gpu", arguments.text("model", "G"), bytes(arguments.text("gpu_memory", "80Gi"))});
+    if (arguments.has("partitioned"))
+      node.devices.back().partitions =
+          built_in_facts().find(arguments.text("partitioned"))->partitions;
+  }
+  set_groups(arguments.text("numa"), &DeviceSpec::numa, node);
+  set_groups(arguments.text("switch"), &DeviceSpec::pcie_switch, node);
+  set_groups(arguments.text("island"), &DeviceSpec::island, node);
+  std::istringstream domains(arguments.text("domains"));
+  for (std::string step; std::getline(domains, step, ',');) {
+    const auto colon = step.find(':');
+    node.domains.emplace_back(step.substr(0, colon), step.substr(colon + 1));
   }
   return node;
+}
+
+TopologyWish topology_from(const Arguments& arguments) {
+  TopologyWish wish;
+  wish.require = arguments.text("require");
+  wish.prefer = arguments.text("prefer");
+  wish.spread = arguments.text("spread");
+  if (arguments.has("segments")) {
+    const std::string segments = arguments.text("segments");
+    const auto colon = segments.find(':');
+    wish.segments = Segments{std::stoi(segments), segments.substr(colon + 1)};
+  }
+  return wish;
 }
 
 JobSpec job_from(const Arguments& arguments) {
@@ -151,17 +191,31 @@ JobSpec job_from(const Arguments& arguments) {
   role.command = {"/bin/true"};
   role.each.cpu = parse_cores(arguments.text("cpu", "1")).value();
   role.each.memory = bytes(arguments.text("memory", "1Gi"));
-  if (arguments.has("gpu") || arguments.has("share") || arguments.has("gpu_memory")) {
+  if (arguments.has("gpu") || arguments.has("share") || arguments.has("gpu_memory") ||
+      arguments.has("partition")) {
     DeviceRequest device{"gpu", arguments.number("gpu", 1)};
     if (arguments.has("share")) device.share = DeviceShare(arguments.number("share", 1000));
     if (arguments.has("gpu_memory")) {
       device.memory = bytes(arguments.text("gpu_memory"));
       if (!arguments.has("share") && !arguments.has("gpu")) device.share = DeviceShare(0);
     }
+    device.place = parse_device_place(arguments.text("place", "any")).value();
+    if (arguments.has("partition")) {
+      device.share = DeviceShare(0);
+      device.partition = arguments.text("partition");
+    }
     if (arguments.has("gpu_model")) device.models.push_back(arguments.text("gpu_model"));
     role.each.devices.push_back(device);
   }
   job.roles.push_back(role);
+  job.topology = topology_from(arguments);
+  if (arguments.has("second")) {
+    const std::string second = arguments.text("second");
+    role.name = "second";
+    role.count = role.min = std::stoi(second);
+    role.each.devices = {{"gpu", std::stoi(second.substr(second.find(':') + 1))}};
+    job.roles.push_back(role);
+  }
   return job;
 }
 
@@ -218,7 +272,7 @@ class Player {
     if (verb == "nodes" && words.empty()) return world.nodes();
     if (verb == "nodes") {
       for (int i = 1; i <= std::stoi(words.at(0)); ++i)
-        world.add_node(node_from("n" + std::to_string(i), arguments));
+        world.add_node(node_from(arguments.text("name", "n") + std::to_string(i), arguments));
       return "";
     }
     if (verb == "node") return world.add_node(node_from(words.at(0), arguments)), "";

@@ -81,7 +81,7 @@ void World::open() {
   auto policy = make_policy(options_.policy, {});
   if (!policy) std::abort();
   loop_ = std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
-                                        store_, *cluster_, clock_);
+                                        store_, *cluster_, executor_, clock_);
   const auto started = loop_->start([this](Event event) { loop_->post(std::move(event)); });
   if (!started) errors_ += "error: " + started.error().describe() + "\n";
   pump();
@@ -100,7 +100,9 @@ void World::pump() {
 
 std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths) {
   if (!loop_) open();
-  loop_->submit({"default", "", "", std::move(jobs)}, [&](Result<SubmitAnswer> answer) {
+  SubmitRequest batch;
+  for (JobSpec& job : jobs) batch.jobs.emplace_back(std::move(job));
+  loop_->submit(std::move(batch), [&](Result<SubmitAnswer> answer) {
     if (!answer) {
       errors_ += "error: " + answer.error().describe() + "\n";
       return;
@@ -185,6 +187,7 @@ std::string World::place_text(const TaskRecord& task) const {
   if (task.allocation.node.is_none()) return "-";
   std::string text = loop_->engine().nodes()[task.allocation.node.value].spec.name;
   if (task.allocation.devices != 0) text += ":" + mask_text(task.allocation.devices);
+  if (task.allocation.start != kNoPartition) text += "@" + std::to_string(task.allocation.start);
   return text;
 }
 

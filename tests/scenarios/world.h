@@ -61,6 +61,7 @@ class World {
   Options options_;
   VirtualClock clock_;
   MemoryStore store_;
+  InlineExecutor executor_;
   std::vector<NodeSpec> node_specs_;
   std::vector<QueueSpec> queue_specs_;
   SimulatedClusterOptions latencies_;

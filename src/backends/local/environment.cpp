@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/local/slice_limits.h"
+
 namespace gridfold::local {
 namespace {
 
@@ -148,6 +150,10 @@ void add_gridfold(const LaunchOrder& order, const NodeSpec& node, const Role& ro
   env["GRIDFOLD_NUM_NODES"] = std::to_string(place.nodes.size());
   env["GRIDFOLD_LOCAL_RANK"] = std::to_string(place.local_rank);
   env["GRIDFOLD_DEVICES"] = describe_devices(order, node);
+  for (const DeviceRequest& request : role.each.devices) {
+    if (!request.partition.empty())
+      env["GRIDFOLD_PARTITION"] = request.partition + "@" + std::to_string(order.start);
+  }
   env["GRIDFOLD_REPORT"] = report;
   if (order.spec->array_index) {
     env["GRIDFOLD_ARRAY_INDEX"] = std::to_string(*order.spec->array_index);
@@ -171,7 +177,8 @@ Environment host_environment(char** environ) {
 }
 
 Environment task_environment(const LaunchOrder& order, const NodeSpec& node,
-                             const std::string& report, const Environment& host) {
+                             const std::string& report, const Environment& host,
+                             const std::string& slice_library) {
   const Role& role = order.spec->role_of(order.task.index);
   const Placement place = placement_of(order);
   Environment env = host;
@@ -180,6 +187,7 @@ Environment task_environment(const LaunchOrder& order, const NodeSpec& node,
   add_slurm(order, role, place, env);
   for (const auto& [name, value] : order.spec->env) env[name] = value;
   for (const auto& [name, value] : role.env) env[name] = value;
+  add_slice_limits(order, node, slice_library, env);
   add_gridfold(order, node, role, place, report, env);
   return env;
 }

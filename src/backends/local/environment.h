@@ -11,6 +11,7 @@
 //   GRIDFOLD_LOCAL_RANK               the place among the tasks on this node
 //   GRIDFOLD_DEVICES   "0:gpu:H100-SXM5-80GB,5:npu:910B:emulated": the node's
 //                      device number, class, model, and a mark when emulated
+//   GRIDFOLD_PARTITION "3g.40gb@4": its profile and first slot, where it has one
 //   GRIDFOLD_REPORT    a file to which the job may append JSON lines
 //
 // MASTER_PORT is 20000 + job id modulo 10000: the same for all tasks of a job
@@ -41,8 +42,10 @@ using Environment = std::map<std::string, std::string>;
 Environment host_environment(char** environ);
 
 // `report` is the value of GRIDFOLD_REPORT; `host` comes from
-// host_environment().
+// host_environment(), `slice_library` from find_slice_library()
+// (slice_limits.h says what a slice of a device gets).
 Environment task_environment(const LaunchOrder& order, const NodeSpec& node,
-                             const std::string& report, const Environment& host);
+                             const std::string& report, const Environment& host,
+                             const std::string& slice_library = "");
 
 }  // namespace gridfold::local

@@ -104,6 +104,16 @@ TEST(TaskEnvironment, EmulatedDevicesAreMarkedAndHideRealOnes) {
   EXPECT_EQ(env.at("LOCAL_RANK"), "1");
 }
 
+TEST(TaskEnvironment, APartitionIsNamedWithItsFirstSlot) {
+  LaunchOrder order = gang_order();
+  auto spec = std::make_shared<JobSpec>(*order.spec);
+  for (Role& role : spec->roles)
+    role.each.devices = {{"gpu", 1, DeviceShare(0), {}, {}, DevicePlace::kAny, "3g.40gb"}};
+  order.spec = spec;
+  order.start = 4;
+  EXPECT_EQ(task_environment(order, node_of({}), "", {}).at("GRIDFOLD_PARTITION"), "3g.40gb@4");
+}
+
 TEST(TaskEnvironment, TheUserWinsExceptOverOurs) {
   LaunchOrder order = gang_order();
   auto spec = std::make_shared<JobSpec>(*order.spec);

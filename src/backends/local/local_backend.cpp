@@ -89,7 +89,9 @@ Capabilities LocalBackend::capabilities() const {
   const auto kept = [](bool enforced) {
     return enforced ? Enforcement::kEnforced : Enforcement::kAccounted;
   };
-  return {.cpu = kept(cgroups_.limits_cpu()), .memory = kept(cgroups_.limits_memory())};
+  return {.cpu = kept(cgroups_.limits_cpu()),
+          .memory = kept(cgroups_.limits_memory()),
+          .device_share = kept(!options_.slice_library.empty())};
 }
 
 Result<void> LocalBackend::open(EventSink sink) {
@@ -139,8 +141,8 @@ Result<ShimOrder> LocalBackend::shim_order(const LaunchOrder& order) const {
   out.task = order.task;
   out.name = {order.job_uid, order.task.index, order.attempt};
   out.command = role.command;
-  out.environment =
-      task_environment(order, options_.node, out.name.report(options_.state), options_.host);
+  out.environment = task_environment(order, options_.node, out.name.report(options_.state),
+                                     options_.host, options_.slice_library);
   out.workdir = order.spec->workdir;
   for (const auto& file : order.spec->files) {
     out.files.push_back({file.path, "", file.executable});

@@ -44,6 +44,9 @@ struct LocalOptions {
   std::string instance;
   // What tasks get of the daemon's environment; see host_environment().
   Environment host;
+  // Holds tasks to their slices of a device; see slice_limits.h. Empty: there is
+  // none, and slices are accounted only.
+  std::string slice_library;
   // Tasks run as this user; as the daemon's when not set.
   std::optional<RunAs> run_as;
   CgroupUse cgroups = CgroupUse::kWherePossible;

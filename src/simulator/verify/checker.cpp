@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "simulator/verify/recount.h"
+#include "simulator/verify/topology_check.h"
 
 namespace gridfold::verify {
 namespace {
@@ -70,6 +71,8 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
     const MirrorJob& job = *mirror_.job(changed.id);
     check_record(changed.before, job);
     check_gang(job);
+    if (const auto wrong = crosses_domains(world_, job))
+      fail("P1", job_text(job.id) + " " + *wrong);
     if (changed.before.spec == nullptr) check_batch(job);
     const auto same = mirror_.by_name().find(job.spec->name);
     if (same != mirror_.by_name().end() && same->second.size() > 1)
@@ -251,8 +254,8 @@ void Checker::check_cluster(std::span<const SimulatedCluster::Presence> presence
     last = &presence;
     const int node = mirror_.node_index(seen.node);
     const auto n = static_cast<std::size_t>(node);
-    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices, +1,
-            uses_[n]);
+    add_use(world_.nodes[n], presence.spec->role_of(seen.task.index).each, presence.devices,
+            presence.start, +1, uses_[n]);
     present_.push_back(node);
     check_presence(presence, node);
   }
@@ -270,7 +273,7 @@ void Checker::check_presence(const SimulatedCluster::Presence& presence, int nod
   if (job == nullptr) return fail("I6", name() + " is there, and no record knows it");
   const MirrorTask& task = job->tasks[seen.task.index];
   if (!holds(task.phase) || task.attempt != seen.attempt || task.at.node != node ||
-      task.at.devices != presence.devices)
+      task.at.devices != presence.devices || task.at.start != presence.start)
     fail("I6", name() + " is there, and by the record its devices are free");
   else if (stage(task.phase) >= stage(Phase::kCleaning) &&
            seen.phase != ObservedTask::Phase::kExited)
@@ -292,6 +295,20 @@ void Checker::check_usage(const Engine& engine) {
       const auto said = usage.devices.find(device);
       differs(amount, said == usage.devices.end() ? 0 : said->second, device);
     }
+  }
+}
+
+// What starts in the room that is there is spread as evenly as it can be: with
+// what the turn has left of that room, it could not be more even.
+void Checker::check_spread(const Engine& engine) {
+  for (const Mirror::Changed& changed : mirror_.changed()) {
+    const MirrorJob& job = *mirror_.job(changed.id);
+    if (job.spec->topology.spread.empty() || job.state != State::kStarting ||
+        changed.before.state != State::kPending || changed.before.claims())
+      continue;
+    const Recount recount(world_, mirror_, *queues_, engine.nodes());
+    if (const auto wrong = recount.spread_unevenly(job))
+      fail("P1", job_text(job.id) + " " + *wrong);
   }
 }
 

@@ -1,6 +1,8 @@
 // The invariants, checked from outside: by what the store holds, what is
 // really on the cluster, and what users were told. Keeps the first violation.
 //
+// Beside the numbered invariants: P1, a job lies where its topology allows.
+//
 // It knows the engine only by what it says (records' `up`, usage, reasons) and
 // computes everything it compares by itself.
 #pragma once
@@ -46,6 +48,7 @@ class Checker {
   void check_cluster(std::span<const SimulatedCluster::Presence> presences);
   // Only when the loop's turn is stored: books and the reasons of all that wait.
   void check_usage(const Engine& engine);
+  void check_spread(const Engine& engine);
   void check_reasons(const Engine& engine);
   // Once nothing fails any more and all is over: nothing is left behind.
   void check_end(const Engine& engine, std::span<const SimulatedCluster::Presence> presences);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "simulator/verify/device_rules.h"
+
 namespace gridfold::verify {
 namespace {
 
@@ -50,21 +52,21 @@ std::int64_t queue_charge(const DeviceRequest& device) {
   return std::int64_t{device.count} * (device.share.value == 0 ? 1000 : device.share.value);
 }
 
-bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t devices, int sign,
-             NodeUse& use) {
+bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t devices,
+             std::int32_t start, int sign, NodeUse& use) {
   use.cpu += sign * request.cpu.value;
   use.memory += sign * request.memory.value;
   use.devices.resize(node.devices.size());
   std::uint64_t left = devices;
+  bool as_asked = true;
+  bool starts = false;
   for (const DeviceRequest& group : request.devices) {
     std::int32_t found = 0;
+    const std::uint64_t before = left;
     for (std::size_t i = 0; i < node.devices.size() && found < group.count; ++i) {
       const DeviceSpec& spec = node.devices[i];
       const std::uint64_t bit = std::uint64_t{1} << i;
-      if ((left & bit) == 0 || spec.device_class != group.device_class) continue;
-      if (!group.models.empty() &&
-          std::find(group.models.begin(), group.models.end(), spec.model) == group.models.end())
-        continue;
+      if ((left & bit) == 0 || !suits(group, spec)) continue;
       left &= ~bit;
       ++found;
       DeviceUse& device = use.devices[i];
@@ -72,10 +74,17 @@ bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t dev
       device.memory += sign * (group.is_whole() ? 0 : group.memory.value);
       device.holders += sign;
       device.whole += sign * group.is_whole();
+      if (group.partition.empty()) continue;
+      const PartitionProfile& profile = *profile_named(spec, group.partition);
+      starts = true;
+      as_asked &= may_begin(profile, start);
+      if (!as_asked) return false;
+      for (std::int32_t slot = start; slot < start + profile.length; ++slot)
+        device.slots[static_cast<std::size_t>(slot)] += sign;
     }
-    if (found < group.count) return false;
+    as_asked &= found == group.count && lies_as_wished(node, group, before & ~left);
   }
-  return left == 0;
+  return as_asked && left == 0 && starts == (start >= 0);
 }
 
 std::optional<std::string> exceeds(const NodeSpec& node, const NodeUse& use) {
@@ -90,6 +99,8 @@ std::optional<std::string> exceeds(const NodeSpec& node, const NodeUse& use) {
     if (device.memory > 0 && !memory.is_known()) what = " gives memory that is not known";
     if (device.memory > 0 && memory.is_known() && device.memory > memory.value().value)
       what = " gives more memory than it has";
+    if (std::any_of(device.slots.begin(), device.slots.end(), [](auto n) { return n > 1; }))
+      what = " has partitions that overlap";
     if (what != nullptr) return "device " + std::to_string(i) + " of " + node.name + what;
   }
   return std::nullopt;
@@ -132,7 +143,7 @@ Place place_from(const Json& task, const char* name, const Mirror& mirror) {
   const auto it = task.find(name);
   if (it == task.end()) return {};
   Place place{mirror.node_index(it->at(0).get_ref<const std::string&>()),
-              it->at(1).get<std::uint64_t>()};
+              it->at(1).get<std::uint64_t>(), it->size() > 2 ? it->at(2).get<std::int32_t>() : -1};
   if (place.node < 0) throw std::runtime_error("a task is on a node that never was");
   return place;
 }
@@ -239,7 +250,8 @@ void Mirror::account(const MirrorJob& job, int sign) {
     if (holds(task.phase)) {
       const auto n = static_cast<std::size_t>(task.at.node);
       if (task.at.node < 0) throw std::runtime_error("a task holds nothing of any node");
-      if (!add_use(world_.nodes[n], request, task.at.devices, sign, node_use_[n]) && sign > 0)
+      if (!add_use(world_.nodes[n], request, task.at.devices, task.at.start, sign, node_use_[n]) &&
+          sign > 0)
         trouble_ = "I3: job " + std::to_string(job.id) + " holds other devices than it asked for";
       changed_nodes_.insert(task.at.node);
     }

@@ -4,6 +4,7 @@
 // engine, the control loop or their records.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -34,6 +35,7 @@ constexpr bool ended(State state) { return state >= State::kSucceeded; }
 struct Place {
   int node = -1;  // index in World::nodes; -1: none
   std::uint64_t devices = 0;
+  std::int32_t start = -1;  // slot of the partition; -1: none
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -72,7 +74,8 @@ struct DeviceUse {
   std::int64_t share = 0;   // thousandths
   std::int64_t memory = 0;  // bytes held by slices
   std::int64_t holders = 0;
-  std::int64_t whole = 0;  // of them, those that hold it whole
+  std::int64_t whole = 0;                                // of them, those that hold it whole
+  std::array<std::int32_t, kMaxPartitionSlots> slots{};  // of a split one: partitions on each
 };
 struct NodeUse {
   std::int64_t cpu = 0;
@@ -86,9 +89,10 @@ struct QueueUse {
 };
 
 // Which device group of the request each device of the mask serves, adding
-// `sign` times its use to `use`. False when the mask is not what was asked for.
-bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t devices, int sign,
-             NodeUse& use);
+// `sign` times its use to `use`. False when mask and start are not what was
+// asked for.
+bool add_use(const NodeSpec& node, const TaskRequest& request, std::uint64_t devices,
+             std::int32_t start, int sign, NodeUse& use);
 // The node's use is within what it has; else what is exceeded.
 std::optional<std::string> exceeds(const NodeSpec& node, const NodeUse& use);
 // "a", then "a/b": the queue and all above it.

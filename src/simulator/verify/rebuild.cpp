@@ -87,13 +87,15 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   if (const auto copied = copy->commit(all); !copied)
     return "the store does not copy: " + copied.error().describe();
   NoBackend backend;
+  InlineExecutor executor;
   VirtualClock standing;
   ControlOptions options;
   options.queues = queues;
   options.random_bits = [] { return std::uint64_t{0}; };
   auto policy = make_policy(world.policy, {});
   if (!policy) return policy.error().describe();
-  ControlLoop loop(std::move(options), Engine({}, std::move(*policy)), *copy, backend, standing);
+  ControlLoop loop(std::move(options), Engine({}, std::move(*policy)), *copy, backend, executor,
+                   standing);
   if (const auto started = loop.start([](Event) {}); !started)
     return "a daemon would not start on it: " + started.error().describe();
   if (const auto difference = compare(live, loop.engine())) return "rebuilt, it has " + *difference;

@@ -1,16 +1,13 @@
 #include "simulator/verify/recount.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+
+#include "simulator/verify/device_rules.h"
 
 namespace gridfold::verify {
 namespace {
-
-bool accepts(const DeviceRequest& group, const DeviceSpec& device) {
-  return device.device_class == group.device_class &&
-         (group.models.empty() ||
-          std::find(group.models.begin(), group.models.end(), device.model) != group.models.end());
-}
 
 bool has(const std::vector<Reason>& reasons, ReasonCode code) {
   return std::any_of(reasons.begin(), reasons.end(),
@@ -26,6 +23,7 @@ bool leaves(const MirrorJob& job, const MirrorTask& task) {
 
 Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty) {
   Room room;
+  room.spec = &spec;
   room.cpu = spec.cpu.value - use.cpu;
   room.memory = spec.memory.value - use.memory;
   for (std::size_t i = 0; i < spec.devices.size(); ++i) {
@@ -40,6 +38,8 @@ Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::ui
       if (device.free_memory >= 0)
         device.free_memory =
             use.devices[i].whole > 0 ? 0 : device.free_memory - use.devices[i].memory;
+      for (std::size_t slot = 0; slot < use.devices[i].slots.size(); ++slot)
+        device.taken_slots |= std::uint32_t{use.devices[i].slots[slot] > 0} << slot;
     }
     room.devices.push_back(device);
   }
@@ -59,14 +59,16 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
       const MirrorTask& task = job.tasks[i];
       if (holds(task.phase) && !leaves(job, task)) {
         const auto n = static_cast<std::size_t>(task.at.node);
-        add_use(world.nodes[n], job.request(i), task.at.devices, +1, planned[n]);
+        add_use(world.nodes[n], job.request(i), task.at.devices, task.at.start, +1, planned[n]);
         if (!job.filler())
-          add_use(world.nodes[n], job.request(i), task.at.devices, +1, for_good[n]);
+          add_use(world.nodes[n], job.request(i), task.at.devices, task.at.start, +1, for_good[n]);
       }
       if (task.claim.node >= 0) {
         const auto n = static_cast<std::size_t>(task.claim.node);
-        add_use(world.nodes[n], job.request(i), task.claim.devices, +1, planned[n]);
-        add_use(world.nodes[n], job.request(i), task.claim.devices, +1, for_good[n]);
+        add_use(world.nodes[n], job.request(i), task.claim.devices, task.claim.start, +1,
+                planned[n]);
+        add_use(world.nodes[n], job.request(i), task.claim.devices, task.claim.start, +1,
+                for_good[n]);
         claimed[n] = any_claim_ = true;
       }
     }
@@ -97,6 +99,7 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
         device.free_share = std::min(device.free_share, then.devices[d].free_share);
         device.free_memory = std::min(device.free_memory, then.devices[d].free_memory);
         device.holders = std::max(device.holders, then.devices[d].holders);
+        device.taken_slots |= then.devices[d].taken_slots;
       }
     }
     now_.push_back(std::move(room));
@@ -104,17 +107,22 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
 }
 
 std::int64_t Recount::units(const Device& device, const DeviceRequest& group) {
-  if (!device.usable || !accepts(group, *device.spec)) return 0;
-  if (group.is_whole()) {
-    const bool big = group.memory.value == 0 || (device.spec->memory.is_known() &&
-                                                 device.spec->memory.value() >= group.memory);
-    return device.holders == 0 && big;
-  }
+  if (!device.usable || !suits(group, *device.spec)) return 0;
+  if (!group.partition.empty())
+    return partitions_at_once(*profile_named(*device.spec, group.partition), ~device.taken_slots);
+  if (group.is_whole()) return device.holders == 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
   if (group.share.value > 0) n = std::min(n, device.free_share / group.share.value);
   if (group.memory.value > 0)
     n = std::min(n, device.free_memory < 0 ? 0 : device.free_memory / group.memory.value);
   return n;
+}
+
+std::uint64_t Recount::idle(const Room& room, const DeviceRequest& group) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < room.devices.size(); ++i)
+    mask |= std::uint64_t{units(room.devices[i], group) > 0} << i;
+  return mask;
 }
 
 std::int64_t Recount::slots(const Room& room, const TaskRequest& request) {
@@ -123,32 +131,48 @@ std::int64_t Recount::slots(const Room& room, const TaskRequest& request) {
   if (request.cpu.value > 0) n = std::min(n, room.cpu / request.cpu.value);
   if (request.memory.value > 0) n = std::min(n, room.memory / request.memory.value);
   for (const DeviceRequest& group : request.devices) {
+    if (group.is_whole()) {
+      n = std::min(n, tasks_at_once(*room.spec, group, idle(room, group)));
+      continue;
+    }
     std::int64_t sum = 0;
     for (const Device& device : room.devices) sum += units(device, group);
-    n = std::min(n, sum / std::max(group.count, 1));
+    n = std::min(n, sum);
   }
   return std::max<std::int64_t>(n, 0);
 }
 
-std::int64_t Recount::axis(const Room& room, const TaskRequest& request,
-                           const std::string& resource) {
-  if (resource == "cpu") return room.cpu;
-  if (resource == "memory") return room.memory;
+// What is free of the resource, and the most of it that one task could get.
+Recount::Amount Recount::axis(const Room& room, const TaskRequest& request,
+                              const std::string& resource, bool as_wished) {
+  if (resource == "cpu") return {room.cpu, room.cpu};
+  if (resource == "memory") return {room.memory, room.memory};
   for (const DeviceRequest& group : request.devices) {
-    std::int64_t idle = 0;
+    const std::uint64_t open = idle(room, group);
+    const std::int64_t count = std::popcount(open);
+    if (resource == group.device_class)
+      return {count, as_wished ? most_for_one(*room.spec, group, open) : count};
     std::int64_t share = 0;
     std::int64_t memory = 0;
+    Amount in_slots;
     for (const Device& device : room.devices) {
-      if (!device.usable || !accepts(group, *device.spec)) continue;
-      idle += units(device, group);
+      if (!device.usable || !suits(group, *device.spec)) continue;
       share = std::max(share, device.free_share);
       if (device.free_share >= group.share.value) memory = std::max(memory, device.free_memory);
+      if (group.partition.empty()) continue;
+      const PartitionProfile& profile = *profile_named(*device.spec, group.partition);
+      std::uint32_t usable = 0;
+      for (const PartitionProfile& any : device.spec->partitions) {
+        for (const std::int32_t start : any.starts) usable |= slots_taken(any, start);
+      }
+      in_slots.free += std::popcount(usable & ~device.taken_slots);
+      in_slots.largest = std::max(in_slots.largest, longest_run(profile, ~device.taken_slots));
     }
-    if (resource == group.device_class) return idle;
-    if (resource == group.device_class + "_share") return share;
-    if (resource == group.device_class + "_memory") return memory;
+    if (resource == group.device_class + "_share") return {share, share};
+    if (resource == group.device_class + "_memory") return {memory, memory};
+    if (resource == group.device_class + "_partition") return in_slots;
   }
-  return -1;
+  return {-1, -1};
 }
 
 const QueueSpec* Recount::configured(const std::string& queue) const {
@@ -211,8 +235,27 @@ std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& r
   return sum;
 }
 
+TopologyReach Recount::reach(const JobSpec& spec, const std::vector<Room>& rooms,
+                             bool usable) const {
+  return topology_reach(world_, spec, [&](int node, const Role& role) -> std::int64_t {
+    const auto n = static_cast<std::size_t>(node);
+    return !usable || actual_[n].takes_tasks ? slots(rooms[n], role.each) : 0;
+  });
+}
+
+std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) const {
+  return verify::spread_unevenly(world_, job, [&](int node, const Role& role) -> std::int64_t {
+    const auto n = static_cast<std::size_t>(node);
+    return actual_[n].takes_tasks ? slots(now_[n], role.each) : 0;
+  });
+}
+
 bool Recount::never(const MirrorJob& job) const {
   if (configured(job.spec->queue) == nullptr || quota(job, false)) return true;
+  if (has_hard_topology(*job.spec)) {
+    const TopologyReach ever = reach(*job.spec, empty_, false);
+    if (ever.tasks < ever.need) return true;
+  }
   return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
                      [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
 }
@@ -223,7 +266,12 @@ bool Recount::never(const MirrorJob& job) const {
 bool Recount::fillers_in_the_way(const MirrorJob& job) const {
   if (job.filler() || job.spec->roles.size() != 1 || job.spec->roles[0].min != 1) return false;
   const TaskRequest& request = job.spec->roles[0].each;
+  const TopologyWish& wish = job.spec->topology;
   for (std::size_t n = 0; n < planned_.size(); ++n) {
+    const auto lies_at = [&](const std::string& level) {
+      return level.empty() || domain_at(world_.nodes[n], level).has_value();
+    };
+    if (!lies_at(wish.require) || !lies_at(wish.spread)) continue;
     // What still leaves will wake it: a filler may slip in until then.
     if (actual_[n].cpu != planned_[n].cpu) continue;
     if (actual_[n].takes_tasks && slots(without_fillers_[n], request) > 0 &&
@@ -240,7 +288,29 @@ bool Recount::comes_before(const MirrorJob& a, const MirrorJob& b) const {
   return key(a) < key(b);
 }
 
+// Reasons that name a level: the best domain's numbers, and the sum over all.
+std::optional<std::string> Recount::untrue_topology(const MirrorJob& job,
+                                                    const Reason& reason) const {
+  const bool ever = reason.code == ReasonCode::kUnsatisfiableTopology;
+  const TopologyReach mine = ever ? reach(*job.spec, empty_, false) : reach(*job.spec, now_, true);
+  const auto differs = [&](const char* param, std::int64_t counted) -> std::optional<std::string> {
+    if (reason.number(param) == counted) return std::nullopt;
+    return std::string(to_string(reason.code)) + " says " + param + "=" +
+           std::to_string(reason.number(param)) + ", counted " + std::to_string(counted);
+  };
+  if (mine.tasks >= mine.need) return std::string(reason.text("domain")) + " would do";
+  if (const auto wrong = differs("need", mine.need)) return wrong;
+  if (const auto wrong = differs(ever ? "largest" : "have", mine.tasks)) return wrong;
+  if (mine.domains.count(std::string(reason.text("domain"))) == 0)
+    return std::string(reason.text("domain")) + " is not the best domain";
+  if (reason.code != ReasonCode::kFragmented) return std::nullopt;
+  std::int64_t in_all = 0;
+  for (const Role& role : job.spec->roles) in_all += total(now_, role.each, true);
+  return differs("in_all", in_all);
+}
+
 std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& reason) const {
+  if (!reason.text("level").empty()) return untrue_topology(job, reason);
   const auto counted = [&](std::string_view param,
                            std::int64_t mine) -> std::optional<std::string> {
     const std::int64_t said = reason.number(param);
@@ -297,9 +367,10 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       std::int64_t largest = 0;
       for (std::size_t n = 0; n < now_.size(); ++n) {
         if (!actual_[n].takes_tasks) continue;
-        const std::int64_t amount = axis(now_[n], role.each, std::string(reason.text("resource")));
-        sum += amount;
-        largest = std::max(largest, amount);
+        const Amount amount = axis(now_[n], role.each, std::string(reason.text("resource")),
+                                   !reason.text("within").empty());
+        sum += amount.free;
+        largest = std::max(largest, amount.largest);
       }
       if (const auto wrong = counted("free", sum)) return wrong;
       return counted("largest_block", largest);
@@ -353,8 +424,10 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   const bool fits =
       std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
                   [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
+  const TopologyReach now = reach(*job.spec, now_, true);
+  const bool allowed = !has_hard_topology(*job.spec) || now.tasks >= now.need;
   // Roles that fit one by one need not fit together.
-  if (fits && job.spec->roles.size() == 1)
+  if (fits && allowed && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
   if (fillers_in_the_way(job)) return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {

@@ -10,6 +10,7 @@
 #include "model/reason.h"
 #include "model/record.h"
 #include "simulator/verify/mirror.h"
+#include "simulator/verify/topology_check.h"
 
 namespace gridfold::verify {
 
@@ -28,6 +29,9 @@ class Recount {
   // Whether the job can never start on this grid under these queues.
   bool never(const MirrorJob& job) const;
 
+  // The job has just started, and its tasks could be spread more evenly.
+  std::optional<std::string> spread_unevenly(const MirrorJob& job) const;
+
  private:
   struct Device {
     const DeviceSpec* spec = nullptr;
@@ -35,8 +39,10 @@ class Recount {
     std::int64_t free_share = 1000;
     std::int64_t free_memory = -1;
     std::int64_t holders = 0;
+    std::uint32_t taken_slots = 0;  // of a split device
   };
   struct Room {
+    const NodeSpec* spec = nullptr;
     bool known = false;  // the daemon has heard of the node
     bool up = false;
     bool takes_tasks = false;
@@ -47,8 +53,14 @@ class Recount {
   static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
   static std::int64_t units(const Device& device, const DeviceRequest& group);
   static std::int64_t slots(const Room& room, const TaskRequest& request);
-  static std::int64_t axis(const Room& room, const TaskRequest& request,
-                           const std::string& resource);
+  // Devices that suit the group and can take at least one unit of it.
+  static std::uint64_t idle(const Room& room, const DeviceRequest& group);
+  struct Amount {
+    std::int64_t free = 0;
+    std::int64_t largest = 0;
+  };
+  static Amount axis(const Room& room, const TaskRequest& request, const std::string& resource,
+                     bool as_wished);
 
   struct Quota {
     std::string queue, resource;
@@ -59,6 +71,8 @@ class Recount {
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
   std::optional<std::string> untrue(const MirrorJob& job, const Reason& reason) const;
   bool fillers_in_the_way(const MirrorJob& job) const;
+  TopologyReach reach(const JobSpec& spec, const std::vector<Room>& rooms, bool usable) const;
+  std::optional<std::string> untrue_topology(const MirrorJob& job, const Reason& reason) const;
   bool comes_before(const MirrorJob& a, const MirrorJob& b) const;
   std::int32_t priority_of(const std::string& queue) const;
 

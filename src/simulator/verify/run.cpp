@@ -12,6 +12,7 @@
 #include "simulator/verify/rebuild.h"
 #include "simulator/verify/recount.h"
 #include "simulator/verify/trace_text.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold::verify {
 namespace {
@@ -97,6 +98,7 @@ class Run {
     if (!later_.empty()) at = std::min(at, later_.begin()->first);
     if (daemon_) at = std::min(at, daemon_->due);
     if (stale_) at = std::min(at, stale_->due);
+    at = std::min(at, executor_.next_event());
     return at;
   }
 
@@ -118,6 +120,7 @@ class Run {
     for (int quiet = 0; quiet < 2 && !over();) {
       const std::uint64_t before = cluster_->reports();
       cluster_->advance();
+      executor_.advance();
       events_ += cluster_->reports() - before;
       if (daemon_) turn(*daemon_);
       if (stale_ && stale_->due <= clock_.now()) turn_stale();
@@ -152,7 +155,7 @@ class Run {
     if (!policy) return checker_.fail("I1", policy.error().describe());
     daemon.loop =
         std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
-                                      *daemon.store, *daemon.backend, clock_);
+                                      *daemon.store, *daemon.backend, executor_, clock_);
     note("daemon " + std::to_string(number) + " starts");
     queues_ = queues;
     checker_.set_queues(world_.queues[queues]);
@@ -447,6 +450,7 @@ class Run {
     if (!daemon_ || daemon_->loop->read_only() || checker_.violation()) return;
     const Engine& engine = daemon_->loop->engine();
     checker_.check_usage(engine);
+    checker_.check_spread(engine);
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {
       if (const auto broken = engine.check_invariants()) checker_.fail("I14", *broken);
@@ -483,6 +487,7 @@ class Run {
   const RunRequest& request_;
   World world_;
   VirtualClock clock_;
+  VirtualExecutor executor_{clock_};
   std::unique_ptr<Store> store_;
   FaultyStore disk_;
   std::unique_ptr<SimulatedCluster> cluster_;

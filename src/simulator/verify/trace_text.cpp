@@ -30,7 +30,8 @@ constexpr std::array<std::string_view, 5> kSeen = {"starting", "running", "exite
 
 std::string place_text(const World& world, const Place& place) {
   return world.nodes[static_cast<std::size_t>(place.node)].name + " devices " +
-         std::to_string(place.devices);
+         std::to_string(place.devices) +
+         (place.start < 0 ? "" : " from slot " + std::to_string(place.start));
 }
 
 }  // namespace

@@ -27,6 +27,34 @@ struct Model {
 constexpr std::array<Model, 5> kModels = {
     {{"gpu", "A", 40}, {"gpu", "B", 80}, {"gpu", "C", 16}, {"gpu", "D", 0}, {"npu", "N", 32}}};
 
+// The layouts of two real models, one of four slots and one of eight.
+std::vector<PartitionProfile> partitions_of(std::string_view model) {
+  if (model == "S4")
+    return {{"1s", 1, 1, {}, {0, 1, 2, 3}}, {"2s", 2, 2, {}, {0, 2}}, {"4s", 4, 4, {}, {0}}};
+  return {{"1g", 1, 1, {}, {0, 1, 2, 3, 4, 5, 6}},
+          {"1g+", 1, 2, {}, {0, 2, 4, 6}},
+          {"2g", 2, 2, {}, {0, 2, 4}},
+          {"3g", 3, 4, {}, {0, 4}},
+          {"4g", 4, 4, {}, {0}},
+          {"7g", 7, 8, {}, {0}}};
+}
+
+// Sockets, switches under them, and islands across them; a few unknown.
+void draw_places(RandomStream& random, std::vector<DeviceSpec>& devices) {
+  const auto count = static_cast<std::int32_t>(devices.size());
+  const std::int32_t numa = pick(random, std::array{1, 2, 2, 4});
+  const std::int32_t switches = pick(random, std::array{2, 4, 4, 8});
+  const std::int32_t islands = pick(random, std::array{1, 2, 4});
+  for (std::int32_t i = 0; i < count; ++i) {
+    DeviceSpec& device = devices[static_cast<std::size_t>(i)];
+    device.numa = i * numa / count;
+    device.pcie_switch = i * switches / count;
+    device.island = i % islands;
+    if (random.chance(1, 20)) device.numa = -1;
+    if (random.chance(1, 20)) device.island = -1;
+  }
+}
+
 DeviceSpec device_of(const Model& model) {
   DeviceSpec device;
   device.device_class = std::string(model.device_class);
@@ -46,12 +74,20 @@ std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
     node.name = "n" + std::to_string(i);
     node.cpu = MilliCores(1000 * random.between(2, 32));
     node.memory = Bytes(kGiB * random.between(8, 128));
-    node.domains = {"zone-" + std::to_string(i % 2), "rack-" + std::to_string(i / 4)};
     const int devices = pick(random, std::array{0, 1, 2, 4, 4, 8, 8});
     Model model = pick(random, kModels);
     for (int d = 0; d < devices; ++d) {
       if (random.chance(1, 10)) model = pick(random, kModels);
       node.devices.push_back(device_of(model));
+    }
+    if (random.chance(1, 2)) draw_places(random, node.devices);
+    if (random.chance(1, 5)) {
+      const std::string_view split = random.chance(1, 3) ? "S4" : "S8";
+      for (DeviceSpec& device : node.devices) {
+        device.device_class = "gpu";
+        device.model = std::string(split);
+        device.partitions = partitions_of(split);
+      }
     }
     nodes.push_back(std::move(node));
   }
@@ -90,7 +126,19 @@ std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
   return {first, cut, fewer};
 }
 
+DeviceRequest draw_partition(RandomStream& random) {
+  static constexpr std::array<std::string_view, 9> kNames = {"1g", "1g", "1g+", "2g", "2g",
+                                                             "3g", "4g", "1s",  "2s"};
+  DeviceRequest part;
+  part.device_class = "gpu";
+  part.count = 1;
+  part.share = DeviceShare(0);
+  part.partition = std::string(pick(random, kNames));
+  return part;
+}
+
 DeviceRequest draw_devices(RandomStream& random) {
+  if (random.chance(1, 5)) return draw_partition(random);
   DeviceRequest devices;
   devices.device_class = random.chance(1, 8) ? "npu" : "gpu";
   devices.count = 1;
@@ -106,6 +154,8 @@ DeviceRequest draw_devices(RandomStream& random) {
       break;
     default: devices.count = pick(random, std::array{1, 1, 1, 2, 2, 4, 8}); break;
   }
+  if (devices.is_whole() && devices.count > 1 && random.chance(1, 2))
+    devices.place = static_cast<DevicePlace>(random.between(1, 4));
   if (random.chance(1, 5)) {
     for (const Model& model : kModels) {
       if (model.device_class == devices.device_class && random.chance(1, 2))
@@ -204,6 +254,56 @@ void draw_jobs(std::uint64_t seed, World& world) {
   }
 }
 
+// Zones of racks; some nodes lie in no rack, some in no domain at all, and in
+// some worlds nobody has named a level.
+void draw_domains(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.domains");
+  const bool named = !random.chance(1, 8);
+  const auto racks = static_cast<std::size_t>(random.between(2, 5));
+  for (std::size_t i = 0; i < world.nodes.size(); ++i) {
+    auto& domains = world.nodes[i].domains;
+    if (random.chance(1, 20)) continue;
+    domains.emplace_back(named ? "zone" : "", "zone-" + std::to_string(i % 2));
+    if (random.chance(1, 12)) continue;
+    domains.emplace_back(named ? "rack" : "", "rack-" + std::to_string(i / racks));
+  }
+}
+
+TopologyWish draw_wish(RandomStream& random, const JobSpec& spec) {
+  static constexpr std::array<std::string_view, 4> kLevels = {"zone", "rack", "rack", "node"};
+  TopologyWish wish;
+  const auto level = [&] { return std::string(pick(random, kLevels)); };
+  switch (random.below(5)) {
+    case 0: wish.prefer = level(); break;
+    case 1: wish.spread = level(); break;
+    case 2: {
+      std::int32_t least = 0;
+      for (const Role& role : spec.roles) least += role.min;
+      for (const std::int32_t size : {3, 2}) {
+        if (spec.task_count() % size == 0 && least % size == 0)
+          wish.segments = Segments{size, level()};
+      }
+      break;
+    }
+    default: wish.require = level(); break;
+  }
+  if (wish.require.empty() && random.chance(1, 3)) wish.require = "zone";
+  const std::string within = wish.segments ? wish.segments->within : wish.spread;
+  if (wish.require == within || wish.require == wish.prefer) wish.require.clear();
+  return wish;
+}
+
+// A third of the jobs ask for a place in the tree, gangs more often.
+void draw_wishes(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.wishes");
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (random.chance(1, job.spec.task_count() > 1 ? 2 : 6))
+        job.spec.topology = draw_wish(random, job.spec);
+    }
+  }
+}
+
 // What users, operators, disks and machines do in between.
 void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
   RandomStream random(seed, "world.actions");
@@ -286,8 +386,8 @@ std::string_view to_string(ActionKind kind) {
 World draw_world(std::uint64_t seed) {
   World world;
   RandomStream random(seed, "world.frame");
-  static constexpr std::array<std::string_view, 4> kPolicies = {"best_fit", "fgd", "dot_product",
-                                                                "random"};
+  static constexpr std::array<std::string_view, 5> kPolicies = {"best_fit", "fgd", "dot_product",
+                                                                "random", "gridfold"};
   world.policy = std::string(pick(random, kPolicies));
   world.tie_break =
       pick(random, std::array{TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder});
@@ -298,8 +398,10 @@ World draw_world(std::uint64_t seed) {
       random.chance(1, 3) ? Duration{} : Duration::milliseconds(random.between(0, 5000));
   world.cluster.loss_detection = Duration::seconds(random.between(1, 15));
   world.nodes = draw_nodes(seed);
+  draw_domains(seed, world);
   world.queues = draw_queues(seed);
   draw_jobs(seed, world);
+  draw_wishes(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

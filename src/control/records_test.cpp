@@ -1,0 +1,55 @@
+// What is written reads back the same.
+#include "control/records.h"
+
+#include <gtest/gtest.h>
+
+namespace gridfold::records {
+namespace {
+
+NodeRecord split_node() {
+  NodeRecord node;
+  node.id = NodeId(0);
+  node.spec.name = "n";
+  DeviceSpec device;
+  device.device_class = "gpu";
+  device.model = "A";
+  device.numa = 1;
+  device.pcie_switch = 2;
+  device.island = 0;
+  device.partitions = {{"1g.10gb", 1, 1, Bytes(std::int64_t{9728} << 20), {0, 1, 2}},
+                       {"3g.40gb", 3, 4, Unknown{}, {0, 4}}};
+  node.spec.devices = {device, DeviceSpec{"npu", "N"}};
+  return node;
+}
+
+TEST(Records, ANodeReadsBackWithPlacesAndPartitions) {
+  const NodeRecord node = split_node();
+  const auto back = decode_node("n", encode_node(node));
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->spec, node.spec);
+}
+
+TEST(Records, APartitionOutsideItsDeviceIsDamage) {
+  NodeRecord node = split_node();
+  for (const std::int32_t start : {-1, 32, 2147483647}) {
+    node.spec.devices[0].partitions[0].starts = {start};
+    EXPECT_FALSE(decode_node("n", encode_node(node))) << start;
+  }
+}
+
+TEST(Records, AnAllocationReadsBackWithItsStart) {
+  const std::vector<NodeRecord> nodes = {split_node()};
+  JobRecord job;
+  job.id = JobId(7);
+  job.tasks.resize(2);
+  job.tasks[0].allocation = {NodeId(0), 1, 4};
+  job.tasks[1].allocation = {NodeId(0), 2};
+  job.tasks[1].claim = {NodeId(0), 1, 0};
+  const auto back =
+      decode_job(JobId(7), encode_job(job, nodes), [](std::string_view) { return NodeId(0); });
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->tasks, job.tasks);
+}
+
+}  // namespace
+}  // namespace gridfold::records

@@ -1,0 +1,55 @@
+// Jobs that are placed by the tree of domains: those with a topology of their
+// own, and training gangs where there are domains.
+#include "base/planted.h"
+#include "engine/state.h"
+
+namespace gridfold {
+namespace {
+
+// A wish that must be kept, rather than no start.
+bool is_hard(const TopologyWish& wish) {
+  return !wish.require.empty() || !wish.spread.empty() || wish.segments;
+}
+
+}  // namespace
+
+bool Engine::State::goes_by_tree(const EngineJob& job) {
+  const JobSpec& spec = *job.record.spec;
+  if (!spec.topology.empty()) return true;
+  return spec.workload_class == WorkloadClass::kTrain && spec.task_count() > 1 &&
+         domains.tree().has_domains();
+}
+
+std::vector<Engine::State::Placed> Engine::State::place_by_tree(
+    EngineJob& job, const std::vector<std::int64_t>& target) {
+  const auto& roles = job.record.spec->roles;
+  TopologyWish wish = job.record.spec->topology;
+  if (GRIDFOLD_PLANTED_BUG(gang_crosses_required_domain)) wish.require.clear();
+  std::vector<GangPart> parts;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
+    parts.push_back({job.requests[r], target[r], roles[r].min - (lenient ? 1 : 0)});
+  }
+  const GangPlan* plan = gangs.plan({parts, &wish}, random);
+  if (plan == nullptr) {
+    if (is_hard(wish)) return {};
+    return place_anywhere(job, target);
+  }
+  std::vector<Placed> placed;
+  placed.reserve(plan->seats.size());
+  std::uint32_t first = 0;
+  for (std::size_t r = 0; r < roles.size(); ++r) {
+    const Request& request = *job.requests[r];
+    const std::int32_t feasible = domains.row(request).feasible_nodes;
+    std::uint32_t task = first;
+    for (const GangSeat& seat : plan->seats_of(r)) {
+      cluster.take(seat.allocation(), {job.record.id, task}, request);
+      placed.push_back({task, seat.allocation(), feasible, seat.score});
+      ++task;
+    }
+    first += static_cast<std::uint32_t>(roles[r].count);
+  }
+  return placed;
+}
+
+}  // namespace gridfold

@@ -1,7 +1,7 @@
 // The step time of our placements on random clusters and jobs, against the best
 // that a long search finds and against topology-blind best fit:
 //
-//   placement_experiment [WORLDS] [kind|link] [JUDGEMENTS] [FIRST] [all]
+//   placement_experiment [WORLDS] [kind|link] [JUDGEMENTS] [EVALUATIONS] [FIRST] [all]
 //
 // `kind`: all links of a kind differ from what the placer knows by one factor
 // within ±10 %; `link`: each by its own. One line of JSON; `all` also prints a
@@ -23,19 +23,24 @@ int main(int argc, char** argv) {
   const std::string deviation = argument(2, "kind");
   if (deviation != "kind" && deviation != "link") {
     std::fprintf(stderr,
-                 "usage: placement_experiment [WORLDS] [kind|link] [JUDGEMENTS] [FIRST] [all]\n");
+                 "usage: placement_experiment [WORLDS] [kind|link] [JUDGEMENTS] [EVALUATIONS] "
+                 "[FIRST] [all]\n");
     return 2;
   }
   options.deviation =
       deviation == "link" ? gridfold::Deviation::kEachLink : gridfold::Deviation::kEachKind;
   options.judgements = std::strtoll(argument(3, "4000").c_str(), nullptr, 10);
-  const auto first = std::strtoull(argument(4, "1").c_str(), nullptr, 10);
+  const std::string evaluations = argument(4, "");
+  if (!evaluations.empty()) {
+    options.evaluations = static_cast<std::int32_t>(std::strtol(evaluations.c_str(), nullptr, 10));
+  }
+  const auto first = std::strtoull(argument(5, "1").c_str(), nullptr, 10);
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Outcome> outcomes;
   for (std::uint64_t seed = first; seed < first + worlds; ++seed) {
     outcomes.push_back(gridfold::run_world(seed, options));
     const Outcome& o = outcomes.back();
-    if (argument(5, "") != "all") continue;
+    if (argument(6, "") != "all") continue;
     std::printf("seed %llu: ours/best %.3f blind/ours %.3f model %.3f %s %s %d evaluations\n",
                 static_cast<unsigned long long>(seed), o.ours / o.best, o.blind / o.ours,
                 o.expected / o.ours, o.bandwidth_bound ? "bound" : "light",

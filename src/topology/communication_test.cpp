@@ -192,7 +192,7 @@ struct Drawn {
 };
 
 Machine machine_for(const Drawn& drawn, std::int64_t slow) {
-  NodeLayout layout = drawn.layout == 0 ? eight_linked() : four_on_pcie();
+  NodeWiring layout = drawn.layout == 0 ? eight_linked() : four_on_pcie();
   for (NetworkCard& card : layout.cards) card.bandwidth.value /= slow;
   for (BitsPerSecond* at : {&layout.nvlink, &layout.pcie, &layout.numa, &layout.socket}) {
     at->value /= slow;

@@ -8,7 +8,7 @@ namespace gridfold {
 namespace {
 
 // Devices joined to device d: its island, or else its socket's devices without one.
-std::uint64_t joined(const NodeLayout& layout, std::size_t d) {
+std::uint64_t joined(const NodeWiring& layout, std::size_t d) {
   const DeviceSeat& seat = layout.devices[d];
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < layout.devices.size(); ++i) {
@@ -20,7 +20,7 @@ std::uint64_t joined(const NodeLayout& layout, std::size_t d) {
   return mask;
 }
 
-std::uint64_t socket_of(const NodeLayout& layout, std::size_t d) {
+std::uint64_t socket_of(const NodeWiring& layout, std::size_t d) {
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < layout.devices.size(); ++i) {
     if (layout.devices[i].socket == layout.devices[d].socket) mask |= std::uint64_t{1} << i;
@@ -29,7 +29,7 @@ std::uint64_t socket_of(const NodeLayout& layout, std::size_t d) {
 }
 
 // The smallest group of free devices that holds a task, else the largest.
-std::uint64_t best_group(const NodeLayout& layout, std::uint64_t free, std::int32_t each) {
+std::uint64_t best_group(const NodeWiring& layout, std::uint64_t free, std::int32_t each) {
   std::uint64_t best = 0;
   const auto better = [&](std::uint64_t group) {
     const int size = std::popcount(group);
@@ -48,7 +48,7 @@ std::uint64_t best_group(const NodeLayout& layout, std::uint64_t free, std::int3
 
 // The device of the group whose card has the fewest devices taken, then with
 // the most of the task on its PCIe switch, then the first.
-std::size_t next_device(const NodeLayout& layout, std::uint64_t group, std::uint64_t taken,
+std::size_t next_device(const NodeWiring& layout, std::uint64_t group, std::uint64_t taken,
                         std::uint64_t task) {
   const auto shared = [&](std::uint64_t with, std::size_t d, auto&& same) {
     int count = 0;
@@ -74,7 +74,7 @@ std::size_t next_device(const NodeLayout& layout, std::uint64_t group, std::uint
   return best;
 }
 
-std::uint64_t pick_linked(const NodeLayout& layout, std::uint64_t free, std::int32_t tasks,
+std::uint64_t pick_linked(const NodeWiring& layout, std::uint64_t free, std::int32_t tasks,
                           std::int32_t each) {
   std::uint64_t taken = 0;
   if (std::popcount(free) == tasks * each) return free;

@@ -24,7 +24,7 @@ bool is_network(LinkKind kind) {
 
 bool small(std::int32_t number, std::int32_t least) { return number >= least && number < 64; }
 
-Result<void> check_layout(const NodeLayout& layout, const std::string& field) {
+Result<void> check_layout(const NodeWiring& layout, const std::string& field) {
   if (layout.devices.size() > kMaxDevicesPerNode) {
     return wrong(field + ".devices", "a node has at most 64 devices", "describe them as two nodes");
   }
@@ -116,7 +116,7 @@ Result<Fabric> Fabric::build(const DomainTree& tree, FabricSpec spec) {
 
 Result<void> Fabric::add_layouts() {
   for (std::size_t i = 0; i < spec_.layouts.size(); ++i) {
-    const NodeLayout& source = spec_.layouts[i];
+    const NodeWiring& source = spec_.layouts[i];
     if (auto checked = check_layout(source, "layouts[" + std::to_string(i) + "]"); !checked) {
       return checked;
     }

@@ -44,7 +44,7 @@ struct DeviceSeat {
 };
 
 // Bandwidths are each way.
-struct NodeLayout {
+struct NodeWiring {
   std::vector<DeviceSeat> devices;
   std::vector<NetworkCard> cards;  // at least one
   BitsPerSecond nvlink;            // of one device, where it has an island
@@ -52,11 +52,11 @@ struct NodeLayout {
   BitsPerSecond numa;              // of one PCIe switch to its socket
   BitsPerSecond socket;            // of one socket to the others
   BitsPerSecond host_network;      // what any two nodes share when their cards differ in kind
-  friend bool operator==(const NodeLayout&, const NodeLayout&) = default;
+  friend bool operator==(const NodeWiring&, const NodeWiring&) = default;
 };
 
 struct FabricSpec {
-  std::vector<NodeLayout> layouts;
+  std::vector<NodeWiring> layouts;
   std::vector<std::uint32_t> layout_of_node;  // by NodeId
   std::vector<Link> links;                    // of domains; see above
   LinkCurves curves = typical_curves();
@@ -82,7 +82,7 @@ class Fabric {
     std::int64_t capacity = 0;  // bits per second; 0: no limit known
     Duration hop;
   };
-  struct Layout : NodeLayout {
+  struct Layout : NodeWiring {
     std::vector<std::uint8_t> ring_position;  // of a device: near ones follow one another
     std::vector<std::int64_t> card_stretch;
     std::int64_t card_bandwidth = 0;  // of all cards together

@@ -73,12 +73,13 @@ Result<std::optional<PlacementPlan>> PlacementSearch::find(std::span<const std::
   if (drafts.size() > static_cast<std::size_t>(options_.improved)) {
     drafts.resize(static_cast<std::size_t>(options_.improved));
   }
-  for (Draft& draft : drafts) improve(draft);
+  for (Draft& draft : drafts) improve(draft, MoveOrder::kFarFirst);
   Draft best = *std::min_element(drafts.begin(), drafts.end(), faster);
   while (!exhausted() && best.expected.communication > Duration{}) {
     Draft draft = best;
     kick(draft);
-    improve(draft);
+    // With the far moves first many a kicked draft goes straight back.
+    improve(draft, random_.chance(1, 2) ? MoveOrder::kNearFirst : MoveOrder::kFarFirst);
     if (faster(draft, best)) best = std::move(draft);
   }
   return std::optional(PlacementPlan{std::move(best.tasks), best.expected, evaluations_});
@@ -99,16 +100,24 @@ PlacementSearch::Draft PlacementSearch::judged(std::vector<TaskPlace> tasks) {
   return {std::move(tasks), time};
 }
 
-void PlacementSearch::improve(Draft& draft) {
+void PlacementSearch::improve(Draft& draft, MoveOrder order) {
   for (bool better = true; better && !exhausted();) {
-    // The near moves first: else a kicked draft goes straight back.
-    better = change_devices(draft);
-    better = swap_ranks(draft) || better;
-    better = move_tasks(draft) || better;
-    better = move_blocks(draft) || better;
-    better = empty_nodes(draft) || better;
-    better = move_domains(draft) || better;
+    better = order == MoveOrder::kNearFirst && near_moves(draft);
+    better = far_moves(draft) || better;
+    better = (order == MoveOrder::kFarFirst && near_moves(draft)) || better;
   }
+}
+
+bool PlacementSearch::far_moves(Draft& draft) {
+  bool better = move_domains(draft);
+  better = empty_nodes(draft) || better;
+  better = move_blocks(draft) || better;
+  return move_tasks(draft) || better;
+}
+
+bool PlacementSearch::near_moves(Draft& draft) {
+  const bool better = swap_ranks(draft);
+  return change_devices(draft) || better;
 }
 
 bool PlacementSearch::accept(Draft& draft, const std::vector<TaskPlace>& tasks) {

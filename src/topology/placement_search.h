@@ -60,7 +60,10 @@ class PlacementSearch {
 
   Draft judged(std::vector<TaskPlace> tasks);
   Draft ordered(std::vector<TaskPlace> tasks);
-  void improve(Draft& draft);
+  enum class MoveOrder : std::uint8_t { kNearFirst, kFarFirst };
+  void improve(Draft& draft, MoveOrder order);
+  bool far_moves(Draft& draft);   // of tasks to other nodes
+  bool near_moves(Draft& draft);  // of ranks, and of devices in a node
   void kick(Draft& draft);
   bool accept(Draft& draft, const std::vector<TaskPlace>& tasks);
   // Each goes through all its moves once, takes those that help at once, and

@@ -124,7 +124,7 @@ TEST(PlacementSearch, GoesRoundABusyWayUp) {
 }
 
 TEST(PlacementSearch, PutsASmallGangOnOneIsland) {
-  NodeLayout layout = eight_linked();
+  NodeWiring layout = eight_linked();
   for (std::size_t i = 0; i < 8; ++i) layout.devices[i].island = static_cast<std::int32_t>(i / 4);
   const Machine machine = racks_of(1, 2, layout, 800);
   const auto plan = search(machine, {0b0111'1011, 0}, {3, 1, data_parallel(3, 256)});

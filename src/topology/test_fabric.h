@@ -13,9 +13,9 @@ namespace gridfold {
 inline BitsPerSecond gigabits(std::int64_t value) { return BitsPerSecond(value * 1'000'000'000); }
 
 // Eight devices on one NVLink switch, two sockets, a card each on its own rail.
-inline NodeLayout eight_linked(LinkKind network = LinkKind::kRoce,
+inline NodeWiring eight_linked(LinkKind network = LinkKind::kRoce,
                                std::int64_t card_gigabits = 200) {
-  NodeLayout layout;
+  NodeWiring layout;
   for (std::int32_t i = 0; i < 8; ++i) {
     layout.devices.push_back({.island = 0, .pcie_switch = i / 2, .socket = i / 4, .card = i});
     layout.cards.push_back({.rail = i, .kind = network, .bandwidth = gigabits(card_gigabits)});
@@ -28,9 +28,9 @@ inline NodeLayout eight_linked(LinkKind network = LinkKind::kRoce,
 }
 
 // Four devices on PCIe, two a socket, and one card.
-inline NodeLayout four_on_pcie(LinkKind network = LinkKind::kRoce,
+inline NodeWiring four_on_pcie(LinkKind network = LinkKind::kRoce,
                                std::int64_t card_gigabits = 100) {
-  NodeLayout layout;
+  NodeWiring layout;
   for (std::int32_t i = 0; i < 4; ++i) {
     layout.devices.push_back({.island = -1, .pcie_switch = i / 2, .socket = i / 2, .card = 0});
   }
@@ -74,7 +74,7 @@ inline Machine machine_of(const std::vector<NodeSpec>& nodes, FabricSpec spec) {
 }
 
 // Racks of like nodes, each with so much upwards.
-inline Machine racks_of(std::size_t racks, std::size_t nodes_per_rack, const NodeLayout& layout,
+inline Machine racks_of(std::size_t racks, std::size_t nodes_per_rack, const NodeWiring& layout,
                         std::int64_t uplink_gigabits) {
   const auto nodes = nodes_in_racks(racks, nodes_per_rack);
   const auto tree = *DomainTree::build(nodes);

@@ -45,7 +45,7 @@ Outcome run_world(std::uint64_t seed, const ExperimentOptions& options) {
   LinkTraffic traffic(fabric);
   tell_foreign(world, fabric, traffic);
   ExpectedTime expected(traffic);
-  PlacementSearch search(expected);
+  PlacementSearch search(expected, {.max_evaluations = options.evaluations});
   const auto plan = search.find(world.free, world.job);
   Judge judge(world, seed, options.deviation);
   Outcome outcome;

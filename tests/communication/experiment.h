@@ -23,7 +23,8 @@ struct Outcome {
 
 struct ExperimentOptions {
   Deviation deviation = Deviation::kEachKind;
-  std::int64_t judgements = 4'000;  // of the long search
+  std::int64_t judgements = 4'000;                                      // of the long search
+  std::int32_t evaluations = PlacementSearchOptions{}.max_evaluations;  // of ours
 };
 
 // What the placer is told of the others: how much each sends over each link.

@@ -31,7 +31,7 @@ World two_nodes(double foreign_bits_per_second) {
   world.nodes.resize(2);
   world.nodes[0].name = "a";
   world.nodes[1].name = "b";
-  NodeLayout layout;
+  NodeWiring layout;
   layout.devices.resize(1);
   layout.cards = {{0, LinkKind::kRoce, BitsPerSecond(80'000'000'000)}};
   layout.nvlink = layout.pcie = layout.numa = layout.socket = layout.host_network =

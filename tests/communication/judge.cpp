@@ -54,7 +54,7 @@ void Judge::build_domains() {
 }
 
 void Judge::build_node(NodeId node) {
-  const NodeLayout& at = layout(node);
+  const NodeWiring& at = layout(node);
   DomainId unit = tree_.domain_of(node);
   double nvlink = static_cast<double>(at.nvlink.value);
   for (DomainId d = unit; !d.is_none(); d = tree_.parent(d)) {
@@ -193,7 +193,7 @@ std::vector<Judge::Group> Judge::groups(std::span<const Place> places, Axis axis
       at = keys.end() - 1;
     }
     const Place& place = places[rank];
-    const NodeLayout& there = layout(place.node);
+    const NodeWiring& there = layout(place.node);
     const DeviceSeat& seat = there.devices[static_cast<std::size_t>(place.device)];
     out[at->second].ranks.push_back({place,
                                      seat.card,

@@ -79,7 +79,7 @@ class Judge {
   double hop(const Rank& a, const Rank& b) const;
   bool in_one_unit(NodeId a, NodeId b) const;
   DomainId rail_domain(NodeId node) const;
-  const NodeLayout& layout(NodeId node) const {
+  const NodeWiring& layout(NodeId node) const {
     return world_.layouts[world_.layout_of_node[node.value]];
   }
 

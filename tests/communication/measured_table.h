@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+
 #include <cstdlib>
 #include <filesystem>
 #include <map>

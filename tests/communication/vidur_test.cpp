@@ -37,7 +37,7 @@ Machine machine_named(const std::string& name, const LinkCurves& curves) {
     return curves[static_cast<std::size_t>(kind)].bandwidth();
   };
   const bool pairwise = name.find("pairwise") != std::string::npos;
-  NodeLayout layout;
+  NodeWiring layout;
   for (std::int32_t i = 0; i < (pairwise ? 4 : 8); ++i) {
     layout.devices.push_back({.island = pairwise ? i / 2 : 0,
                               .pcie_switch = i / 2,

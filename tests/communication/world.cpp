@@ -17,12 +17,12 @@ BitsPerSecond giga(std::int64_t value) { return BitsPerSecond(value * 1'000'000'
 
 // Eight devices, all or four by four on NVLink or on PCIe only; four on PCIe;
 // or four in two linked pairs.
-NodeLayout draw_layout(RandomStream& random, LinkKind network) {
+NodeWiring draw_layout(RandomStream& random, LinkKind network) {
   const auto form = random.below(5);
   const std::int32_t devices = form < 3 ? 8 : 4;
   const auto cards = static_cast<std::int32_t>(one_of<std::int64_t>(random, {1, 2, devices}));
   const auto card = one_of<std::int64_t>(random, {100, 200, 400});
-  NodeLayout layout;
+  NodeWiring layout;
   for (std::int32_t i = 0; i < devices; ++i) {
     DeviceSeat seat;
     if (form == 0) seat.island = 0;
@@ -103,7 +103,7 @@ struct Builder {
     }
   }
 
-  const NodeLayout& layout_of(NodeId node) const {
+  const NodeWiring& layout_of(NodeId node) const {
     return world.layouts[world.layout_of_node[node.value]];
   }
 

@@ -25,7 +25,7 @@ struct ForeignFlow {
 struct World {
   std::uint64_t seed = 0;
   std::vector<NodeSpec> nodes;
-  std::vector<NodeLayout> layouts;
+  std::vector<NodeWiring> layouts;
   std::vector<std::uint32_t> layout_of_node;
   std::vector<Link> links;          // ends are domains of the tree of `nodes`
   std::vector<std::uint64_t> free;  // devices, by node

@@ -118,7 +118,7 @@ class World {
     if (policy == "fgd") own.known_mix = counted(mix);
     policy_ = required(make_policy(policy, own));
     policy_->prepare(cluster_);
-    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, TieBreak::kLowestName, 0);
+    scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, PlacementOptions{});
   }
 
   struct Place {
@@ -128,10 +128,11 @@ class World {
   };
   std::optional<Place> place(std::uint32_t kind) {
     const Request& request = *requests_[kind];
-    if (policy_->observe(request)) scores_->forget_scores();
+    const bool learned = policy_->observe(request);
+    if (settle(*policy_) || learned) scores_->forget_scores();
     const auto best = scores_->best(request, random_);
     if (!best) {
-      check_refusal(request);
+      if (number_option("check", 0) > 0) check_refusal(request);
       return std::nullopt;
     }
     const Place place{best->node, {JobId(++tasks_), 0}, kind};

@@ -52,10 +52,20 @@ class ReadSdiag(unittest.TestCase):
 
 
 class FindStreams(unittest.TestCase):
-    def test_finds_them_wherever_they_lie(self):
-        answer = {"nodes": 8, "streams": [{"name": "a", "ns_per_decision": 5}, {"name": "b"}],
-                  "gang": {"ns_per_decision": 7}}
-        self.assertEqual([found["ns_per_decision"] for found in PEER.find_streams(answer)], [5, 7])
+    def names_and_times(self, answer):
+        return [(found["name"], found["ns_per_decision"]) for found in PEER.find_streams(answer)]
+
+    def test_takes_the_innermost(self):
+        answer = {"nodes": 8, "fill": {"ns_per_decision": 5}, "churn": {"ns_per_decision": 7},
+                  "ns_per_decision": 7}
+        self.assertEqual(self.names_and_times(answer), [("fill", 5), ("churn", 7)])
+
+    def test_takes_them_from_lists_by_their_names(self):
+        answer = {"streams": [{"name": "a", "ns_per_decision": 5}, {"name": "b"}]}
+        self.assertEqual(self.names_and_times(answer), [("a", 5)])
+
+    def test_leaves_out_what_decided_nothing(self):
+        self.assertEqual(self.names_and_times({"fill": {"ns_per_decision": 0}}), [])
 
 
 class GridfoldRound(unittest.TestCase):
@@ -68,7 +78,7 @@ class GridfoldRound(unittest.TestCase):
 
     def test_gives_the_streams(self):
         streams, problem = self.answer("echo '{\"streams\": [{\"ns_per_decision\": 3}]}'")
-        self.assertEqual((streams, problem), ([{"ns_per_decision": 3}], None))
+        self.assertEqual((streams, problem), ([{"name": "streams", "ns_per_decision": 3}], None))
 
     def test_says_why_there_are_none(self):
         self.assertEqual(self.answer("echo 'no bench here' >&2; exit 2"),

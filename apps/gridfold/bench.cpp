@@ -11,6 +11,7 @@ namespace gridfold {
 void add_bench_commands(Cli& cli) {
   auto* bench = cli.root.add_subcommand("bench", "measure the placement engine on this machine");
   bench->require_subcommand(1);
+  bench->add_subcommand("place", "one task a decision; see --help");
   bench->add_subcommand("gang", "gangs in racks, spines and over them; see --help");
 }
 

@@ -4,6 +4,8 @@
 
 namespace gridfold {
 
+// argv[0] is the command's name; each returns the exit code.
 int bench_gang_main(int argc, char** argv);
+int bench_place_main(int argc, char** argv);
 
 }  // namespace gridfold

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   if (first == "sim" && second == "bound") return gridfold::sim_bound_main(argc - 2, argv + 2);
   if (first == "sim" && second == "verify") return gridfold::sim_verify_main(argc - 2, argv + 2);
   if (first == "sim" && second == "replay") return gridfold::sim_replay_main(argc - 2, argv + 2);
+  if (first == "bench" && second == "place") return gridfold::bench_place_main(argc - 2, argv + 2);
   if (first == "bench" && second == "gang") return gridfold::bench_gang_main(argc - 2, argv + 2);
   return gridfold::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -11,7 +11,7 @@
 #include "policies/registry.h"
 #include "simulator/run_command.h"
 #include "simulator/run_settings.h"
-#include "stores/memory/memory_store.h"
+#include "stores/null/null_store.h"
 
 namespace gridfold {
 namespace {
@@ -101,9 +101,7 @@ int sim_run_main(int argc, char** argv) {
   auto settings = split_pairs(pairs);
   if (!settings) return fail(settings.error());
   options.set = std::move(*settings);
-  options.make_store = []() -> std::unique_ptr<Store> {
-    return std::make_unique<MemoryStore>(MemoryStoreOptions{.kept_changes = 0});
-  };
+  options.make_store = []() -> std::unique_ptr<Store> { return std::make_unique<NullStore>(); };
   const auto json = run_simulation(options);
   if (!json) return fail(json.error());
   if (output == "table") {

@@ -29,11 +29,11 @@ std::optional<JobFileFormat> format_of(std::string_view content_type) {
   return std::nullopt;
 }
 
-HttpResponse validated(const std::vector<JobSpec>& jobs) {
+HttpResponse validated(const std::vector<SubmittedSpec>& jobs) {
   HttpResponse response;
   JsonWriter json(response.body);
   json.begin_object().key("jobs").begin_array();
-  for (const auto& job : jobs) json.begin_object().key("spec").raw(to_json(job)).end_object();
+  for (const auto& job : jobs) json.begin_object().key("spec").raw(to_json(*job)).end_object();
   json.end_array().end_object();
   return response;
 }
@@ -75,8 +75,10 @@ Result<SubmitRequest> parse_submit(const ApiRequest& request, JobFileFormat form
   submit.body_digest = sha256_hex((hold ? "hold\n" : "run\n") + request.http.body);
   auto jobs = parse_job_file(request.http.body, format);
   if (!jobs) return jobs.error();
-  submit.jobs = std::move(*jobs);
-  for (auto& job : submit.jobs) job.tenant = submit.tenant;
+  for (auto& job : *jobs) {
+    job.tenant = submit.tenant;
+    submit.jobs.emplace_back(std::move(job));
+  }
   return submit;
 }
 

@@ -22,21 +22,65 @@ namespace {
 
 constexpr Duration kRetryWhenReadOnly = Duration::seconds(1);
 
-// Where the job's tasks run: the tasks of this run in order, which gives ranks.
-struct Ranks {
-  std::map<std::uint32_t, std::uint32_t> rank_of;
-  std::vector<std::string> peers;
-};
-Ranks ranks_of(const JobRecord& record, std::span<const NodeRecord> nodes) {
-  Ranks ranks;
-  for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
-    const TaskRecord& task = record.tasks[i];
-    if (task.phase == TaskPhase::kIdle) continue;
-    ranks.rank_of[i] = static_cast<std::uint32_t>(ranks.peers.size());
-    ranks.peers.push_back(nodes[task.allocation.node.value].spec.name);
+// What the next turn is told, and whom to tell if it cannot be stored: facts
+// are told again, users are told why instead.
+enum class Source : std::uint8_t { kFact, kUser };
+struct Inbox {
+  std::vector<Event> events;    // in order of arrival
+  std::vector<Source> sources;  // beside them
+
+  void push(Event event, Source source = Source::kFact) {
+    events.push_back(std::move(event));
+    sources.push_back(source);
   }
-  return ranks;
-}
+  void push_first(Event event) {
+    events.insert(events.begin(), std::move(event));
+    sources.insert(sources.begin(), Source::kFact);
+  }
+  void truncate(std::size_t size) {
+    events.erase(events.begin() + static_cast<std::ptrdiff_t>(size), events.end());
+    sources.resize(size);
+  }
+  void clear() {
+    events.clear();
+    sources.clear();
+  }
+};
+
+// Launch orders of one job after another. Kept between turns for its memory.
+class LaunchOrders {
+ public:
+  // The tasks of this run in order give the ranks.
+  void begin(const JobRecord& record, std::span<const NodeRecord> nodes) {
+    order_.job_uid = record.uid;
+    order_.spec = record.spec;
+    ranks_.resize(record.tasks.size());
+    std::uint32_t size = 0;
+    for (std::size_t i = 0; i < record.tasks.size(); ++i) {
+      if (record.tasks[i].phase != TaskPhase::kIdle) ranks_[i] = size++;
+    }
+    order_.world_size = size;
+    order_.peers.resize(size);
+    for (std::size_t i = 0; i < record.tasks.size(); ++i) {
+      const TaskRecord& task = record.tasks[i];
+      if (task.phase == TaskPhase::kIdle) continue;
+      order_.peers[ranks_[i]] = nodes[task.allocation.node.value].spec.name;
+    }
+  }
+  const LaunchOrder& of(const JobRecord& record, std::uint32_t index) {
+    const TaskRecord& task = record.tasks[index];
+    order_.task = {record.id, index};
+    order_.attempt = task.attempt;
+    order_.node = order_.peers[ranks_[index]];
+    order_.devices = task.allocation.devices;
+    order_.rank = ranks_[index];
+    return order_;
+  }
+
+ private:
+  LaunchOrder order_;
+  std::vector<std::uint32_t> ranks_;  // by task; of the idle ones meaningless
+};
 
 }  // namespace
 
@@ -57,20 +101,16 @@ struct ControlLoop::State {
   Revision revision = 0;
   bool meta_changed = false;
 
-  // Facts and requests for the next turn, in order of arrival. Facts are told
-  // again when a turn is rejected; users are told why instead.
-  enum class Source : std::uint8_t { kFact, kUser };
-  struct Incoming {
-    Event event;
-    Source source = Source::kFact;
-  };
-  std::vector<Incoming> inbox;
+  Inbox inbox;  // for the next turn
+  Inbox taken;  // by the turn in progress
   std::vector<Completion<void>> requests;
   struct Submitting {
     SubmitAnswer answer;
     Completion<SubmitAnswer> done;
   };
   std::vector<Submitting> submissions;
+  std::vector<Submitting> answering;  // empty between turns
+  LaunchOrders orders;
   IdempotencyKeys keys;
   JobLookup lookup{engine, store};
 
@@ -81,19 +121,23 @@ struct ControlLoop::State {
 
   Result<void> load();
   Error why_read_only() const;
+  Error no_open_queue(const std::string& name) const;
   Result<std::vector<DependencyRecord>> resolve(const SubmitRequest& request, std::size_t index,
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
   void run_reconcile(HeldOrders held);
-  Transaction transaction_for(const Decisions& decisions);
+  bool has_to_store(const Decisions& decisions) const;
+  Transaction transaction_for(const Decisions& decisions,
+                              std::span<const std::string> expired) const;
   void carry_out(const Decisions& decisions);
   void forget_if_recorded(TaskId task, std::uint32_t attempt);
-  void launch(const JobRecord& record, const Ranks& ranks, std::uint32_t task);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
-  void committed(Instant now, const Decisions& decisions, const std::vector<Event>& events);
+  void committed(Instant now, const Decisions& decisions);
   bool owns_store();
   void refuse_waiting();
-  void rejected(const Decisions& decisions, std::vector<Incoming> incoming, const Error& error);
+  void rejected(const Decisions& decisions, const Error& error);
+  template <class Answer>
+  void answer_submissions(Answer answer);
 };
 
 ControlLoop::ControlLoop(ControlOptions options, Engine engine, Store& store, Backend& backend,
@@ -196,7 +240,7 @@ Result<void> ControlLoop::State::load() {
     events.emplace_back(JobRestored{std::move(*record)});
   }
   // No node is up yet and no time passes: records go in, nothing is decided.
-  const Decisions restored = engine.step(Instant{}, events);
+  const Decisions& restored = engine.step(Instant{}, events);
   assert(restored.list.empty() && restored.changed_jobs.empty());
   for (const Solve& solve : restored.solves) executor.run(solve, sink);
   return {};
@@ -213,7 +257,7 @@ Error ControlLoop::State::why_read_only() const {
   return error.with_context("the store cannot be written, nothing new is accepted");
 }
 
-void ControlLoop::post(Event event) { state_->inbox.push_back({std::move(event)}); }
+void ControlLoop::post(Event event) { state_->inbox.push(std::move(event)); }
 
 void ControlLoop::request(Event event, Completion<void> done) {
   State& s = *state_;
@@ -249,7 +293,7 @@ void ControlLoop::request(Event event, Completion<void> done) {
     allowed = check_node(d->node);
   }
   if (!allowed) return done(allowed);
-  s.inbox.push_back({std::move(event), State::Source::kUser});
+  s.inbox.push(std::move(event), Source::kUser);
   s.requests.push_back(std::move(done));
 }
 
@@ -259,7 +303,7 @@ Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
     const SubmitRequest& request, std::size_t index, std::span<const SubmittedJob> batch,
     std::optional<Reason>& never) const {
   std::vector<DependencyRecord> edges;
-  for (const Dependency& edge : request.jobs[index].after) {
+  for (const Dependency& edge : request.jobs[index]->after) {
     std::optional<JobId> parent;
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (i != index && batch[i].name == edge.job) parent = batch[i].id;
@@ -285,6 +329,19 @@ Result<std::vector<DependencyRecord>> ControlLoop::State::resolve(
   return edges;
 }
 
+Error ControlLoop::State::no_open_queue(const std::string& name) const {
+  const bool exists = engine.queue(name) != nullptr;
+  Error error = invalid(exists ? "queue \"" + name + "\" takes no jobs"
+                               : "there is no queue \"" + name + "\"");
+  error.field = "queue";
+  std::string names;
+  for (const QueueSpec& queue : engine.queues()) {
+    if (queue.open) names += (names.empty() ? "" : ", ") + queue.name;
+  }
+  error.hint = "open queues: " + names;
+  return error;
+}
+
 void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   State& s = *state_;
   if (s.read_only) return done(s.why_read_only());
@@ -297,41 +354,36 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
     return;
   }
   std::vector<SubmittedJob> batch;
-  for (const JobSpec& job : request.jobs) {
+  batch.reserve(request.jobs.size());
+  for (const SubmittedSpec& job : request.jobs) {
     const JobId id(s.meta.next_job + batch.size());
     batch.push_back(
-        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job.name});
+        {id, make_uuid7(now, s.options.random_bits(), s.options.random_bits()), job->name});
   }
-  std::vector<Event> events;
-  const std::vector<QueueSpec> queues = s.engine.queues();
+  const std::size_t before_batch = s.inbox.events.size();
+  const auto refuse = [&](Error error) {
+    s.inbox.truncate(before_batch);
+    done(std::move(error));
+  };
   for (std::size_t i = 0; i < request.jobs.size(); ++i) {
-    JobSpec& job = request.jobs[i];
-    const auto queue = std::find_if(queues.begin(), queues.end(),
-                                    [&](const QueueSpec& q) { return q.name == job.queue; });
-    if (queue == queues.end() || !queue->open) {
-      Error error = queue == queues.end() ? not_found("there is no queue \"" + job.queue + "\"")
-                                          : conflict("queue \"" + job.queue + "\" takes no jobs");
-      error.kind = ErrorKind::kInvalid;
-      error.field = "queue";
-      std::string names;
-      for (const QueueSpec& q : queues) {
-        if (q.open) names += (names.empty() ? "" : ", ") + q.name;
-      }
-      error.hint = "open queues: " + names;
-      return done(error);
+    SubmittedSpec& job = request.jobs[i];
+    const QueueSpec* queue = s.engine.queue(job->queue);
+    if (queue == nullptr || !queue->open) return refuse(s.no_open_queue(job->queue));
+    if (job->tenant != request.tenant) {
+      JobSpec own = *job;
+      own.tenant = request.tenant;
+      job = SubmittedSpec(std::move(own));
     }
-    job.tenant = request.tenant;
     std::optional<Reason> never;
     auto edges = s.resolve(request, i, batch, never);
-    if (!edges) return done(edges.error());
-    events.emplace_back(JobSubmitted{batch[i].id, batch[i].uid,
-                                     std::make_shared<const JobSpec>(std::move(job)),
-                                     std::move(*edges), request.held, std::move(never)});
+    if (!edges) return refuse(edges.error());
+    s.inbox.push(JobSubmitted{batch[i].id, batch[i].uid, job.shared(), std::move(*edges),
+                              request.held, std::move(never)},
+                 Source::kUser);
   }
   // Nothing can refuse the batch any more.
   s.meta.next_job += batch.size();
   s.meta_changed = true;
-  for (Event& event : events) s.inbox.push_back({std::move(event), State::Source::kUser});
   SubmitAnswer answer{std::move(batch)};
   s.keys.add(request, now, answer);
   if (GRIDFOLD_PLANTED_BUG(ack_before_commit)) {
@@ -351,38 +403,53 @@ Instant ControlLoop::turn() {
   const Instant wake = std::min(s.engine.next_wake(), s.reconcile_at);
   if (s.fenced_off) return Instant::never();
   if (s.read_only && !retry_due) return s.retry_at;
-  if (s.inbox.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
+  if (s.inbox.events.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
     return wake;
 
-  std::vector<State::Incoming> incoming = std::exchange(s.inbox, {});
-  std::vector<Event> events;
-  events.reserve(incoming.size());
-  for (const State::Incoming& in : incoming) events.push_back(in.event);
-  const Decisions decisions = s.engine.step(now, events);
+  std::swap(s.inbox, s.taken);
+  const Decisions& decisions = s.engine.step(now, s.taken.events);
   // Pure work, so it need not wait for the commit.
   for (const Solve& solve : decisions.solves) s.executor.run(solve, s.sink);
-  Transaction transaction = s.transaction_for(decisions);
-  if (!transaction.put.empty() || !transaction.erase.empty()) {
-    s.keys.expire(now, transaction);
-    if (!GRIDFOLD_PLANTED_BUG(stale_leader_writes))
-      transaction.compare.push_back({"live/meta", s.meta_revision});
-    const bool writes_meta = s.meta_changed;
-    if (writes_meta) transaction.put.emplace_back("live/meta", records::encode(s.meta));
-    const auto revision = s.store.commit(transaction);
+  if (s.has_to_store(decisions)) {
+    const std::vector<std::string> expired = s.keys.expire(now);
+    const auto write = [&] { return s.transaction_for(decisions, expired); };
+    const auto revision = s.store.commit_lazily(std::cref(write));
     if (!revision) {
-      s.rejected(decisions, std::move(incoming), revision.error());
+      s.rejected(decisions, revision.error());
+      s.taken.clear();
       return s.retry_at;
     }
     s.revision = *revision;
-    if (writes_meta) s.meta_revision = *revision;
+    if (s.meta_changed) s.meta_revision = *revision;
     s.meta_changed = false;
   }
-  s.committed(now, decisions, events);
+  s.committed(now, decisions);
+  s.taken.clear();
   return std::min(s.engine.next_wake(), s.reconcile_at);
 }
 
-Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
+// Whether the turn leaves anything for the store: not a job that came and
+// ended within it, when no history is kept.
+bool ControlLoop::State::has_to_store(const Decisions& decisions) const {
+  if (keys.any_new()) return true;
+  const std::size_t nodes = engine.nodes().size();
+  for (const NodeId node : decisions.changed_nodes)
+    if (node.value < nodes) return true;
+  for (const JobId id : decisions.changed_jobs) {
+    const JobRecord* record = engine.job(id);
+    if (record == nullptr) continue;
+    if (!is_terminal(record->state) || !decisions.is_new(id) || options.history == History::kKeep)
+      return true;
+  }
+  return false;
+}
+
+Transaction ControlLoop::State::transaction_for(const Decisions& decisions,
+                                                std::span<const std::string> expired) const {
   Transaction transaction;
+  if (!GRIDFOLD_PLANTED_BUG(stale_leader_writes))
+    transaction.compare.push_back({"live/meta", meta_revision});
+  if (meta_changed) transaction.put.emplace_back("live/meta", records::encode(meta));
   const auto nodes = engine.nodes();
   for (const NodeId node : decisions.changed_nodes) {
     if (node.value >= nodes.size()) continue;  // its joining was undone
@@ -394,11 +461,11 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
     if (record == nullptr) continue;  // its submission was undone
     if (!is_terminal(record->state)) {
       transaction.put.emplace_back(records::job_key(id), records::encode_job(*record, nodes));
-      if (!lookup.has(*record))
+      if (decisions.is_new(id))
         transaction.put.emplace_back(records::spec_key(id), to_json(*record->spec));
       continue;
     }
-    if (lookup.has(*record)) {
+    if (!decisions.is_new(id)) {
       transaction.erase.push_back(records::job_key(id));
       transaction.erase.push_back(records::spec_key(id));
     }
@@ -411,21 +478,25 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions) {
         records::history_name_key(record->spec->tenant, record->spec->name, id), record->uid);
   }
   keys.put_new(transaction);
+  transaction.erase.insert(transaction.erase.end(), expired.begin(), expired.end());
   return transaction;
 }
 
-void ControlLoop::State::committed(Instant now, const Decisions& decisions,
-                                   const std::vector<Event>& events) {
+void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
   read_only.reset();
   retry_at = Instant::never();
   keys.new_are_stored();
   for (const JobId id : decisions.changed_jobs) {
     const JobRecord* record = engine.job(id);
     if (record == nullptr) continue;
-    is_terminal(record->state) ? lookup.remove(*record) : lookup.add(*record);
+    if (is_terminal(record->state)) {
+      if (!decisions.is_new(id)) lookup.remove(*record);
+    } else if (decisions.is_new(id)) {
+      lookup.add(*record);
+    }
   }
   carry_out(decisions);
-  for (const Event& event : events) {
+  for (const Event& event : taken.events) {
     const auto* cleaned = std::get_if<TaskCleaned>(&event);
     const auto* failed = std::get_if<LaunchFailed>(&event);
     if (cleaned != nullptr) forget_if_recorded(cleaned->task, cleaned->attempt);
@@ -433,33 +504,40 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions,
   }
   if (options.on_committed) options.on_committed(now, decisions);
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
-    inbox.insert(inbox.begin(), {TurnCommitted{decisions.turn}});
+    inbox.push_first(TurnCommitted{decisions.turn});
 
   for (const Completion<void>& done : std::exchange(requests, {})) done({});
-  std::vector<Submitting> submitted = std::move(submissions);
-  submissions.clear();
-  for (Submitting& waiting : submitted) waiting.done(std::move(waiting.answer));
+  answer_submissions([](Submitting& waiting) { return std::move(waiting.answer); });
+}
+
+// Whoever is answered may submit again: that waits for the next turn.
+template <class Answer>
+void ControlLoop::State::answer_submissions(Answer answer) {
+  std::swap(submissions, answering);
+  for (Submitting& waiting : answering) waiting.done(answer(waiting));
+  answering.clear();
 }
 
 // Nothing of the turn happened. Facts are told again; users are told why.
-void ControlLoop::State::rejected(const Decisions& decisions, std::vector<Incoming> incoming,
-                                  const Error& error) {
+void ControlLoop::State::rejected(const Decisions& decisions, const Error& error) {
   read_only = error;
   fenced_off = error.kind == ErrorKind::kConflict;
   retry_at = clock.now() + kRetryWhenReadOnly;
-  std::erase_if(incoming, [](const Incoming& in) { return in.source == Source::kUser; });
-  incoming.insert(incoming.begin(), {TurnRejected{decisions.turn}});
-  inbox.insert(inbox.begin(), std::move_iterator(incoming.begin()),
-               std::move_iterator(incoming.end()));
+  Inbox again;
+  again.push(TurnRejected{decisions.turn});
+  for (std::size_t i = 0; i < taken.events.size(); ++i) {
+    if (taken.sources[i] == Source::kFact) again.push(std::move(taken.events[i]));
+  }
+  for (std::size_t i = 0; i < inbox.events.size(); ++i)
+    again.push(std::move(inbox.events[i]), inbox.sources[i]);
+  inbox = std::move(again);
   refuse_waiting();
 }
 
 void ControlLoop::State::refuse_waiting() {
   keys.forget_new();
   for (const Completion<void>& done : std::exchange(requests, {})) done(why_read_only());
-  std::vector<Submitting> submitted = std::move(submissions);
-  submissions.clear();
-  for (Submitting& waiting : submitted) waiting.done(why_read_only());
+  answer_submissions([this](const Submitting&) { return why_read_only(); });
 }
 
 // Asked before orders that follow no commit of ours. A daemon that was
@@ -482,7 +560,7 @@ bool ControlLoop::State::owns_store() {
 // --- Orders ---
 
 void ControlLoop::State::carry_out(const Decisions& decisions) {
-  std::map<JobId, Ranks> ranks;
+  JobId begun = JobId::none();  // a job's launches come together
   for (const Decision& decision : decisions.list) {
     if (const auto* order = std::get_if<LaunchTask>(&decision)) {
       const JobRecord* record = engine.job(order->task.job);
@@ -490,9 +568,8 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       // Stopped again within the same turn: never launched.
       const TaskRecord& task = record->tasks[order->task.index];
       if (task.attempt != order->attempt || task.phase != TaskPhase::kHeld) continue;
-      const auto [it, fresh] = ranks.try_emplace(record->id);
-      if (fresh) it->second = ranks_of(*record, engine.nodes());
-      launch(*record, it->second, order->task.index);
+      if (std::exchange(begun, record->id) != record->id) orders.begin(*record, engine.nodes());
+      backend.launch(orders.of(*record, order->task.index));
     } else if (const auto* end = std::get_if<StopTask>(&decision)) {
       const JobRecord* record = engine.job(end->task.job);
       if (record == nullptr) continue;
@@ -516,22 +593,6 @@ void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
   backend.forget(id, attempt);
 }
 
-void ControlLoop::State::launch(const JobRecord& record, const Ranks& ranks, std::uint32_t index) {
-  const TaskRecord& task = record.tasks[index];
-  LaunchOrder order;
-  order.task = {record.id, index};
-  order.attempt = task.attempt;
-  order.job_uid = record.uid;
-  order.spec = record.spec;
-  order.node = engine.nodes()[task.allocation.node.value].spec.name;
-  order.devices = task.allocation.devices;
-  order.start = task.allocation.start;
-  order.rank = ranks.rank_of.at(index);
-  order.world_size = static_cast<std::uint32_t>(ranks.peers.size());
-  order.peers = ranks.peers;
-  backend.launch(order);
-}
-
 void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, StopCause cause) {
   const TaskRecord& task = record.tasks[index];
   const bool comes_back = cause == StopCause::kPreempt || cause == StopCause::kRequeue ||
@@ -553,10 +614,11 @@ void ControlLoop::State::run_reconcile(HeldOrders held) {
   if (!observed) return;  // out of reach: nothing is known, so nothing is concluded
   const std::vector<const JobRecord*> jobs = engine.jobs();
   Reconciliation result = reconcile(jobs, engine.nodes(), *observed, held);
-  for (Event& event : result.events) inbox.push_back({std::move(event)});
+  for (Event& event : result.events) inbox.push(std::move(event));
   for (const auto& again : result.launch) {
     const JobRecord& record = *engine.job(again.task.job);
-    launch(record, ranks_of(record, engine.nodes()), again.task.index);
+    orders.begin(record, engine.nodes());
+    backend.launch(orders.of(record, again.task.index));
   }
   for (const auto& again : result.stop) {
     const JobRecord& record = *engine.job(again.task.job);

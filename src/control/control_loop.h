@@ -23,6 +23,21 @@
 
 namespace gridfold {
 
+// What one job of a batch asks for. Jobs that ask for the same may share it.
+class SubmittedSpec {
+ public:
+  SubmittedSpec(JobSpec spec) : spec_(std::make_shared<const JobSpec>(std::move(spec))) {}
+  SubmittedSpec(std::shared_ptr<const JobSpec> spec) : spec_(std::move(spec)) {}
+
+  const JobSpec& operator*() const { return *spec_; }
+  const JobSpec* operator->() const { return spec_.get(); }
+  // Shared with the jobs' records: immutable.
+  const std::shared_ptr<const JobSpec>& shared() const { return spec_; }
+
+ private:
+  std::shared_ptr<const JobSpec> spec_;
+};
+
 // One atomic batch of jobs. The key makes a repeated call harmless: the same
 // key with the same body gives the first answer again, with another body
 // kConflict.
@@ -30,7 +45,7 @@ struct SubmitRequest {
   std::string tenant = "default";
   std::string idempotency_key;  // empty: none
   std::string body_digest;      // of what the caller sent; compared on repeats
-  std::vector<JobSpec> jobs;
+  std::vector<SubmittedSpec> jobs;
   bool held = false;
 };
 struct SubmittedJob {

@@ -163,7 +163,9 @@ class ControlLoopTest : public testing::Test {
   Result<SubmitAnswer> submit(std::vector<JobSpec> jobs, std::string key = "",
                               std::string digest = "d") {
     std::optional<Result<SubmitAnswer>> answer;
-    loop->submit({"default", key, digest, std::move(jobs)},
+    SubmitRequest request{"default", key, digest, {}};
+    for (JobSpec& spec : jobs) request.jobs.emplace_back(std::move(spec));
+    loop->submit(std::move(request),
                  [&](Result<SubmitAnswer> got) { answer.emplace(std::move(got)); });
     loop->turn();
     EXPECT_TRUE(answer.has_value());

@@ -41,16 +41,18 @@ void IdempotencyKeys::forget_new() {
   new_.clear();
 }
 
-void IdempotencyKeys::expire(Instant now, Transaction& transaction) {
+std::vector<std::string> IdempotencyKeys::expire(Instant now) {
+  std::vector<std::string> expired;
   int looked = 0;
   for (auto it = entries_.begin(); it != entries_.end() && looked < kLookedAtATime; ++looked) {
     if (now - it->second.at <= kKept) {
       ++it;
       continue;
     }
-    transaction.erase.push_back(records::idempotency_key(it->first.first, it->first.second));
+    expired.push_back(records::idempotency_key(it->first.first, it->first.second));
     it = entries_.erase(it);
   }
+  return expired;
 }
 
 std::string IdempotencyKeys::encode(const Entry& entry) {

@@ -25,8 +25,9 @@ class IdempotencyKeys {
   void put_new(Transaction& transaction) const;
   void new_are_stored() { new_.clear(); }
   void forget_new();
-  // Takes a few that are too old out of the store and of memory.
-  void expire(Instant now, Transaction& transaction);
+  bool any_new() const { return !new_.empty(); }
+  // Forgets a few that are too old; the keys of their records, to be erased.
+  std::vector<std::string> expire(Instant now);
   // A record as it was stored. Error kCorrupt.
   Result<void> restore(std::string_view key, std::string_view value);
 

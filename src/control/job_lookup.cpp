@@ -1,5 +1,7 @@
 #include "control/job_lookup.h"
 
+#include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,17 +10,45 @@
 #include "wire/job_file.h"
 
 namespace gridfold {
+namespace {
+
+constexpr std::size_t kFewGone = 64;
+
+}  // namespace
 
 void JobLookup::add(const JobRecord& record) {
-  uids_[record.uid] = record.id;
-  names_[{record.spec->tenant, record.spec->name}].insert(record.id);
+  assert(unindexed_.empty() || unindexed_.back().job < record.id);
+  unindexed_.push_back({record.id});
 }
+
 void JobLookup::remove(const JobRecord& record) {
-  uids_.erase(record.uid);
-  const auto it = names_.find({record.spec->tenant, record.spec->name});
-  if (it == names_.end()) return;
+  const auto by_number = [](const Unindexed& entry, JobId id) { return entry.job < id; };
+  const auto at = std::lower_bound(unindexed_.begin(), unindexed_.end(), record.id, by_number);
+  if (at != unindexed_.end() && at->job == record.id) {
+    at->gone = true;
+    if (++gone_ <= unindexed_.size() / 2 + kFewGone) return;
+    std::erase_if(unindexed_, [](const Unindexed& entry) { return entry.gone; });
+    gone_ = 0;
+    return;
+  }
+  index_.uids.erase(record.uid);
+  const auto it = index_.names.find({record.spec->tenant, record.spec->name});
+  if (it == index_.names.end()) return;
   it->second.erase(record.id);
-  if (it->second.empty()) names_.erase(it);
+  if (it->second.empty()) index_.names.erase(it);
+}
+
+// All jobs on record.
+const JobLookup::Index& JobLookup::index() const {
+  for (const Unindexed& entry : unindexed_) {
+    const JobRecord* record = entry.gone ? nullptr : engine_.job(entry.job);
+    if (record == nullptr) continue;
+    index_.uids[record->uid] = record->id;
+    index_.names[{record->spec->tenant, record->spec->name}].insert(record->id);
+  }
+  unindexed_.clear();
+  gone_ = 0;
+  return index_;
 }
 
 namespace {
@@ -42,17 +72,18 @@ const JobRecord* JobLookup::find(std::string_view tenant, std::string_view refer
   if (const auto number = as_number(reference)) {
     if (const JobRecord* record = of_tenant(*number)) return record;
   }
+  const Index& known = index();
   if (reference.size() >= 8) {
-    const auto it = uids_.lower_bound(reference);
-    if (it != uids_.end() && it->first.starts_with(reference)) {
+    const auto it = known.uids.lower_bound(reference);
+    if (it != known.uids.end() && it->first.starts_with(reference)) {
       const auto next = std::next(it);
-      if (next == uids_.end() || !next->first.starts_with(reference)) {
+      if (next == known.uids.end() || !next->first.starts_with(reference)) {
         if (const JobRecord* record = of_tenant(it->second)) return record;
       }
     }
   }
-  const auto named = names_.find({std::string(tenant), std::string(reference)});
-  return named == names_.end() ? nullptr : of_tenant(*named->second.rbegin());
+  const auto named = known.names.find({std::string(tenant), std::string(reference)});
+  return named == known.names.end() ? nullptr : of_tenant(*named->second.rbegin());
 }
 
 Result<JobRecord> JobLookup::read_ended(std::string_view key, std::string_view value) const {

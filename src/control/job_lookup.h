@@ -19,10 +19,10 @@ class JobLookup {
   // Both outlive the lookup.
   JobLookup(const Engine& engine, Store& store) : engine_(engine), store_(store) {}
 
-  // The job is live and on record. Adding it again changes nothing.
+  // The job is live and on record from now on. In order of number.
   void add(const JobRecord& record);
+  // It has ended; `record` is what was added, or a later state of it.
   void remove(const JobRecord& record);
-  bool has(const JobRecord& record) const { return uids_.count(record.uid) != 0; }
 
   // Null when the tenant has no such live job. A beginning of an id needs 8
   // characters and must be of one job only; of several jobs of one name the
@@ -35,12 +35,26 @@ class JobLookup {
   Result<std::vector<JobRecord>> ended(JobId before, std::size_t count) const;
 
  private:
+  // Most jobs end before anyone asks for any: a job enters the index only when
+  // somebody does.
+  struct Index {
+    std::map<std::string, JobId, std::less<>> uids;
+    std::map<std::pair<std::string, std::string>, std::set<JobId>> names;  // by tenant and name
+  };
+  struct Unindexed {
+    JobId job;
+    bool gone = false;
+  };
+  const Index& index() const;
   Result<JobRecord> read_ended(std::string_view key, std::string_view value) const;
 
   const Engine& engine_;
   Store& store_;
-  std::map<std::string, JobId, std::less<>> uids_;
-  std::map<std::pair<std::string, std::string>, std::set<JobId>> names_;  // by tenant and name
+  mutable Index index_;
+  // In order of number, all above those in the index. Of the gone at most as
+  // many as of the others, and a few.
+  mutable std::vector<Unindexed> unindexed_;
+  mutable std::size_t gone_ = 0;
 };
 
 }  // namespace gridfold

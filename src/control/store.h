@@ -51,6 +51,9 @@ struct Change {
   KeyValue entry;  // value empty for kErase
 };
 
+// Writes a transaction out when a store asks for it, as often as it asks.
+using TransactionWriter = std::function<Transaction()>;
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -74,6 +77,10 @@ class Store {
   // read-only, kCorrupt. After kUnavailable nothing is applied as long as the
   // store stays open; a crash right then may yet bring the whole commit back.
   virtual Result<Revision> commit(const Transaction& transaction) = 0;
+
+  // The same of a transaction that costs something to write out: a store that
+  // keeps it asks for it, within the call; one that keeps nothing need not.
+  virtual Result<Revision> commit_lazily(const TransactionWriter& write) { return commit(write()); }
 
   // Changes with revision > from, in order, each exactly once, at most `count`
   // (whole revisions, at least one). Error kNotFound ("gone, relist") when

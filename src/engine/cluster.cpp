@@ -115,6 +115,42 @@ bool fits(const NodeRoom& node, const Request& request) {
   return true;
 }
 
+namespace {
+
+std::int32_t capped(std::int64_t value) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(value, -1, std::numeric_limits<std::int32_t>::max()));
+}
+
+}  // namespace
+
+RoomBound bound_of(const NodeRoom& room) {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  RoomBound bound{capped(room.cpu), -1, 0, 0};
+  if (room.memory >= 0)
+    bound.memory_mebibytes = capped(room.memory / kMebibyte + (room.memory % kMebibyte != 0));
+  const std::span<const DeviceState> states = room.devices.states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if ((room.devices.usable() >> i & 1) == 0) continue;
+    bound.share = static_cast<std::int16_t>(
+        std::max<std::int32_t>(bound.share, std::min(states[i].free_share, 1000)));
+    bound.idle = static_cast<std::uint8_t>(bound.idle + (states[i].holders == 0));
+  }
+  return bound;
+}
+
+RoomBound bound_of(const Request& request) {
+  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
+  for (const DeviceNeed& need : request.devices) {
+    if (need.is_whole()) {
+      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
+    } else {
+      bound.share = static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share));
+    }
+  }
+  return bound;
+}
+
 std::int32_t slots(const NodeRoom& node, const Request& request) {
   if (!fits(node, request)) return 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
@@ -147,7 +183,7 @@ NodeId Cluster::put(NodeRecord record) {
     name_ranks_.clear();
     ++membership_;
     states_.expect_nodes(nodes_.size());
-    if (log_.size() < 2 * nodes_.size()) grow_log();
+    if (log_.size() < nodes_.size()) grow_log();
   }
   record.id = id;
   records_[id.value] = std::move(record);
@@ -159,7 +195,8 @@ void Cluster::remove_last() {
   assert(!nodes_.empty() && nodes_.back().holdings.size == 0 && !nodes_.back().is_claimed);
   const Node& last = nodes_.back();
   states_.leave(last.state);
-  if (last.version > forgotten_changes()) log_[last.version & (log_.size() - 1)] = NodeId::none();
+  if (last.version > forgotten_changes())
+    log_[last.version & (log_.size() - 1)].node = NodeId::none();
   by_name_.erase(records_.back().spec.name);
   nodes_.pop_back();
   records_.pop_back();
@@ -280,6 +317,12 @@ Holding holding_of(const Allocation& at, TaskId task, const Request& request,
 }
 
 }  // namespace
+
+void Cluster::prefetch(std::span<const NodeId> nodes) const {
+  for (const NodeId node : nodes) __builtin_prefetch(&nodes_[node.value]);
+  for (const NodeId node : nodes) states_.prefetch(nodes_[node.value].state);
+  for (const NodeId node : nodes) states_.prefetch_devices(nodes_[node.value].state);
+}
 
 std::span<const Holding> Cluster::claims(NodeId id) const {
   if (!nodes_[id.value].is_claimed) return {};
@@ -438,19 +481,18 @@ std::uint64_t Cluster::forgotten_changes() const {
 void Cluster::log(NodeId id) {
   Node& node = nodes_[id.value];
   const std::uint64_t mask = log_.size() - 1;
-  if (node.version > forgotten_changes()) log_[node.version & mask] = NodeId::none();
+  if (node.version > forgotten_changes()) log_[node.version & mask].node = NodeId::none();
   node.version = ++last_change_;
-  log_[node.version & mask] = id;
+  log_[node.version & mask] = {id, node.takes_tasks ? bound_of(room(id)) : RoomBound()};
 }
 
-// At least twice as many changes as there are nodes, and never so few that a
-// request that is seldom asked for finds its changes forgotten.
+// As many changes as there are nodes: who has missed more reads every node, and
+// that costs no more. Never so few that this would happen often.
 void Cluster::grow_log() {
   const std::uint64_t first = forgotten_changes() + 1;
-  std::vector<NodeId> larger(std::bit_ceil(std::max<std::size_t>(2 * nodes_.size(), 1024)),
-                             NodeId::none());
+  std::vector<Change> larger(std::bit_ceil(std::max<std::size_t>(nodes_.size(), 1024)));
   for (std::uint64_t change = first; change <= last_change_; ++change)
-    larger[change & (larger.size() - 1)] = changed(change);
+    larger[change & (larger.size() - 1)] = log_[change & (log_.size() - 1)];
   log_ = std::move(larger);
   first_change_ = first - 1;
 }
@@ -461,7 +503,7 @@ std::size_t Cluster::book_bytes() const {
   std::size_t claims = 0;
   for (const auto& [node, list] : claims_) claims += list.capacity() * sizeof(Holding);
   return nodes_.capacity() * sizeof(Node) + states_.bytes() + holdings_.bytes() + claims +
-         log_.size() * sizeof(NodeId) + name_ranks_.size() * sizeof(std::uint32_t);
+         log_.size() * sizeof(Change) + name_ranks_.size() * sizeof(std::uint32_t);
 }
 
 std::size_t Cluster::record_bytes() const {

@@ -55,6 +55,9 @@ struct Request {
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
+// Bounds of what a room has and of what one task asks: see RoomBound.
+RoomBound bound_of(const NodeRoom& room);
+RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a
@@ -103,6 +106,8 @@ class Cluster {
     return states_.room(here.state, node, here.version);
   }
   NodeRoom capacity(NodeId node) const;
+  // Only makes room() of these nodes faster: they are fetched side by side.
+  void prefetch(std::span<const NodeId> nodes) const;
   std::span<const Holding> holdings(NodeId node) const {
     return holdings_.holdings(nodes_[node.value].holdings);
   }
@@ -151,7 +156,11 @@ class Cluster {
   std::uint64_t last_change() const { return last_change_; }
   std::uint64_t forgotten_changes() const;
   // The node that this change was made to; none when it has changed again.
-  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)]; }
+  NodeId changed(std::uint64_t change) const { return log_[change & (log_.size() - 1)].node; }
+  // At least what it takes since then; nothing when it may not be used.
+  const RoomBound& changed_to(std::uint64_t change) const {
+    return log_[change & (log_.size() - 1)].room;
+  }
   // Scores of this node are out of date although its room is not: for a policy
   // that has changed its mind about one node.
   void touch(NodeId node) { log(node); }
@@ -168,6 +177,10 @@ class Cluster {
   std::size_t record_bytes() const;
 
  private:
+  struct Change {
+    NodeId node = NodeId::none();
+    RoomBound room;
+  };
   struct Node {
     std::uint64_t version = 0;  // its last change
     HoldingLists::List holdings;
@@ -205,7 +218,7 @@ class Cluster {
   HoldingLists holdings_;
   std::map<NodeId, std::vector<Holding>> claims_;  // of the few nodes that have any
   std::vector<DeviceState> changing_;              // the devices of a room that changes
-  std::vector<NodeId> log_;                        // by change, modulo its size (a power of two)
+  std::vector<Change> log_;                        // by change, modulo its size (a power of two)
   std::uint64_t first_change_ = 0;                 // nothing before it was ever known
   std::uint64_t last_change_ = 0;
   std::uint64_t membership_ = 0;

@@ -16,14 +16,14 @@ Engine::Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy)
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
-Decisions Engine::step(Instant now, std::span<const Event> events) {
+const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
-  s.turn = State::Turn{};
-  s.turn.number = ++s.turn_number;
-  s.turn.random = s.random.state();
-  s.out = Decisions{};
-  s.out.turn = s.turn.number;
+  s.turn->clear();
+  s.turn->number = ++s.turn_number;
+  s.turn->random = s.random.state();
+  s.out.clear();
+  s.out.turn = s.turn->number;
 
   for (const Event& event : events) s.apply(event);
   s.fire_timers();
@@ -42,18 +42,26 @@ Decisions Engine::step(Instant now, std::span<const Event> events) {
       s.out.solves.push_back({++s.solves, std::move(problem)});
     }
   }
-  for (const auto& [id, before] : s.turn.jobs) s.out.changed_jobs.push_back(id);
-  for (const auto& [id, before] : s.turn.nodes) s.out.changed_nodes.push_back(id);
+  for (const SavedJob& saved : s.turn->jobs.all()) {
+    s.out.changed_jobs.push_back(saved.job);
+    if (!saved.was_there) s.out.new_jobs.push_back(saved.job);
+  }
+  for (const auto& [id, before] : s.turn->nodes) s.out.changed_nodes.push_back(id);
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());
+  std::sort(s.out.new_jobs.begin(), s.out.new_jobs.end());
   std::sort(s.out.changed_nodes.begin(), s.out.changed_nodes.end());
-  if (!s.turn.empty()) s.journal.push_back(std::move(s.turn));
+  if (!s.turn->empty()) {
+    if (s.spare_turns.empty()) s.spare_turns.push_back(std::make_unique<Turn>());
+    s.journal.push_back(std::exchange(s.turn, std::move(s.spare_turns.back())));
+    s.spare_turns.pop_back();
+  }
   if (s.options.verify == Verify::kEveryStep) {
     if (const auto broken = check_invariants()) {
       std::fprintf(stderr, "engine invariant broken: %s\n", broken->c_str());
       std::abort();
     }
   }
-  return std::move(s.out);
+  return s.out;
 }
 
 Instant Engine::next_wake() const {
@@ -67,8 +75,7 @@ const JobRecord* Engine::job(JobId id) const {
 
 std::vector<const JobRecord*> Engine::jobs() const {
   std::vector<const JobRecord*> all;
-  all.reserve(state_->jobs.size());
-  for (const auto& [id, job] : state_->jobs) all.push_back(&job.record);
+  for (const EngineJob* job : state_->jobs.in_order()) all.push_back(&job->record);
   return all;
 }
 
@@ -76,29 +83,43 @@ std::span<const NodeRecord> Engine::nodes() const { return state_->cluster.recor
 NodeRoom Engine::room(NodeId node) const { return state_->cluster.room(node); }
 std::vector<QueueSpec> Engine::queues() const { return state_->queues.specs(); }
 
+const QueueSpec* Engine::queue(std::string_view name) const {
+  const auto id = state_->queues.find(name);
+  return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
+}
+
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
-  return id ? state_->queues.usage(*id) : QueueUsage{};
+  return id ? state_->queues.usage(*id, state_->cluster) : QueueUsage{};
 }
 
 // --- Records and the journal ---
 
-EngineJob* Engine::State::find(JobId id) {
-  const auto it = jobs.find(id);
-  return it == jobs.end() ? nullptr : &it->second;
+void EngineJob::forget() {
+  constexpr std::size_t kKeptTasks = 64;
+  EngineJob fresh;
+  std::swap(fresh.record.uid, record.uid);
+  if (record.tasks.capacity() <= kKeptTasks) std::swap(fresh.record.tasks, record.tasks);
+  fresh.record.uid.clear();
+  fresh.record.tasks.clear();
+  *this = std::move(fresh);
 }
+
+EngineJob* Engine::State::find(JobId id) { return jobs.find(id); }
 
 void Engine::State::touch(EngineJob& job) {
   if (job.saved_in_turn == turn_number) return;
   job.saved_in_turn = turn_number;
-  turn.jobs.emplace_back(job.record.id, job.record);
+  SavedJob& saved = turn->jobs.add(job.record.id);
+  saved.was_there = true;
+  saved.before = job.record;
 }
 
 void Engine::State::touch_node(NodeId node) {
-  for (const auto& [id, before] : turn.nodes) {
+  for (const auto& [id, before] : turn->nodes) {
     if (id == node) return;
   }
-  turn.nodes.emplace_back(node, cluster.record(node));
+  turn->nodes.emplace_back(node, cluster.record(node));
 }
 
 PendingKey Engine::State::key_of(const EngineJob& job) const {
@@ -123,12 +144,47 @@ bool waits_for_room(const JobRecord& record) {
 
 }  // namespace
 
+JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
+  constexpr std::size_t kRecent = 1024;
+  const auto recent = recent_shapes.find(spec.get());
+  if (recent != recent_shapes.end()) return *recent->second.shape;
+
+  const QueueId queue = queues.intern(spec->queue);
+  const bool filler = spec->workload_class == WorkloadClass::kFiller;
+  std::vector<const Request*> requests;
+  std::vector<std::uint32_t> key{queue.value, filler};
+  for (const Role& role : spec->roles) {
+    requests.push_back(&cluster.compile(role.each));
+    key.push_back(requests.back()->id);
+    key.push_back(static_cast<std::uint32_t>(role.count));
+    key.push_back(static_cast<std::uint32_t>(role.min));
+  }
+  if (const TopologyWish& wish = spec->topology; !wish.empty()) {
+    const auto next = static_cast<std::uint32_t>(wishes.size());
+    key.push_back(wishes.emplace(wish, next).first->second);
+  }
+  std::unique_ptr<JobShape>& shape = shapes[std::move(key)];
+  if (!shape) {
+    shape = std::make_unique<JobShape>();
+    shape->group.queue = queue;
+    shape->group.filler = filler;
+    for (std::size_t r = 0; r < requests.size(); ++r) {
+      shape->group.asks.push_back({requests[r], spec->roles[r].count});
+      shape->group.mins.push_back(spec->roles[r].min);
+    }
+    shape->requests = std::move(requests);
+  }
+  if (recent_shapes.size() == kRecent) recent_shapes.clear();
+  recent_shapes[spec.get()] = {spec, shape.get()};
+  return *shape;
+}
+
 // Puts everything that follows from the record into the derived state.
 void Engine::State::attach(EngineJob& job) {
   const JobRecord& record = job.record;
-  job.queue = queues.intern(record.spec->queue);
-  job.requests.clear();
-  for (const Role& role : record.spec->roles) job.requests.push_back(&cluster.compile(role.each));
+  job.shape = &shape_of(record.spec);
+  job.queue = job.shape->group.queue;
+  job.requests = job.shape->requests;
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);
     if (!record.tasks[i].claim.node.is_none()) book_claim(job, i);
@@ -146,7 +202,7 @@ void Engine::State::attach(EngineJob& job) {
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
   leave_queue(job);
-  claiming.erase(key_of(job));
+  if (!claiming.empty()) claiming.erase(key_of(job));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
     if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);
@@ -158,16 +214,39 @@ void Engine::State::detach(EngineJob& job) {
   job.timer = Instant::never();
 }
 
+// What was decided up to this turn is for good; jobs that have ended by then
+// are gone.
+void Engine::State::commit_until(std::uint64_t last) {
+  constexpr std::size_t kSpare = 4;
+  while (!journal.empty() && journal.front()->number <= last) {
+    if (spare_turns.size() < kSpare) {
+      journal.front()->clear();
+      spare_turns.push_back(std::move(journal.front()));
+    }
+    journal.pop_front();
+  }
+  std::size_t kept = 0;
+  for (const auto& entry : ended) {
+    if (entry.first > last) {
+      ended[kept++] = entry;
+    } else if (EngineJob* job = find(entry.second)) {
+      detach(*job);
+      jobs.erase(entry.second);
+    }
+  }
+  ended.resize(kept);
+}
+
 // Newest first, so that each record ends as it was before the rejected turn.
 void Engine::State::undo_from(std::uint64_t from) {
-  while (!journal.empty() && journal.back().number >= from) {
-    Turn undone = std::move(journal.back());
+  while (!journal.empty() && journal.back()->number >= from) {
+    const std::unique_ptr<Turn> last = std::move(journal.back());
+    Turn& undone = *last;
     journal.pop_back();
-    for (auto it = undone.jobs.rbegin(); it != undone.jobs.rend(); ++it) {
-      EngineJob* job = find(it->first);
-      assert(job != nullptr);
-      detach(*job);
-      if (!it->second) jobs.erase(it->first);
+    const std::span<SavedJob> saved = undone.jobs.all();
+    for (auto it = saved.rbegin(); it != saved.rend(); ++it) {
+      detach(jobs.at(it->job));
+      if (!it->was_there) jobs.erase(it->job);
     }
     for (auto it = undone.nodes.rbegin(); it != undone.nodes.rend(); ++it) {
       if (it->second) {
@@ -181,10 +260,10 @@ void Engine::State::undo_from(std::uint64_t from) {
     for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it) {
       it->second ? queues.configure(*it->second) : queues.remove(it->first);
     }
-    for (auto& [id, before] : undone.jobs) {
-      if (!before) continue;
-      EngineJob& job = jobs.at(id);
-      job.record = std::move(*before);
+    for (SavedJob& entry : saved) {
+      if (!entry.was_there) continue;
+      EngineJob& job = jobs.at(entry.job);
+      job.record = std::move(entry.before);
       job.saved_in_turn = 0;
       attach(job);
     }

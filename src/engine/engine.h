@@ -1,7 +1,7 @@
 // The engine: a pure state machine that decides which job runs where and when.
 //
 //   Engine engine(options, make_policy("fgd", …));
-//   Decisions decisions = engine.step(now, events);
+//   const Decisions& decisions = engine.step(now, events);
 //
 // Time, ids and randomness come in, decisions with reasons go out; the same
 // input gives the same decisions, byte for byte. It never executes anything.
@@ -62,7 +62,8 @@ class Engine {
   ~Engine();
   Engine(Engine&&) noexcept;
 
-  Decisions step(Instant now, std::span<const Event> events);
+  // What it returns is valid until the next step.
+  const Decisions& step(Instant now, std::span<const Event> events);
 
   // The next time at which step() has something to do without an event;
   // Instant::never() when nothing is timed.
@@ -78,6 +79,7 @@ class Engine {
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take
   std::vector<QueueSpec> queues() const;
+  const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
 
   // Every reason why a pending job does not run, the deciding one first, with

@@ -154,8 +154,8 @@ std::vector<Reason> Engine::explain(JobId id) const {
   if (job->group != nullptr) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
-    for (const auto& [key, group] : s.groups) {
-      for (const PendingKey& other : group->jobs) {
+    for (const auto& [key, shape] : s.shapes) {
+      for (const PendingKey& other : shape->group.jobs) {
         if (!(other < mine)) break;
         ++ahead;
       }

@@ -103,9 +103,10 @@ std::optional<std::string> Engine::check_invariants() const {
 
   std::map<std::uint32_t, std::int64_t> cpu_by_queue;
   std::size_t pending = 0;
-  for (const auto& [id, job] : s.jobs) {
+  for (const EngineJob* at : s.jobs.in_order()) {
+    const EngineJob& job = *at;
     const JobRecord& record = job.record;
-    const std::string name = "job " + std::to_string(id.value);
+    const std::string name = "job " + std::to_string(record.id.value);
     std::uint32_t index = 0;
     std::int64_t holding = 0;
     for (const Role& role : record.spec->roles) {
@@ -144,18 +145,25 @@ std::optional<std::string> Engine::check_invariants() const {
   }
   for (const auto& [queue, cpu] : cpu_by_queue) {
     (void)cpu;
-    if (s.queues.usage(QueueId(queue)).cpu < cpu) return "queue usage below the sum of its jobs";
+    if (s.queues.cpu_used(QueueId(queue)) < cpu) return "queue usage below the sum of its jobs";
   }
 
   std::size_t grouped = 0;
-  for (const auto& [key, group] : s.groups) {
-    grouped += group->jobs.size();
-    if (group->jobs.empty()) return "an empty group is kept";
-    const auto it = s.ready.find(*group->jobs.begin());
-    const bool ready = it != s.ready.end() && it->second == group.get();
-    if (ready != (group->parked == PendingGroup::Parked::kNo))
-      return "a group is parked and ready at once, or neither";
+  std::size_t parked = 0;
+  for (const auto& [key, shape] : s.shapes) {
+    const PendingGroup& group = shape->group;
+    const bool is_parked = group.parked != PendingGroup::Parked::kNo;
+    grouped += group.jobs.size();
+    parked += is_parked;
+    if (group.jobs.empty()) {
+      if (is_parked) return "a group without jobs is parked";
+      continue;
+    }
+    const auto it = s.ready.find(*group.jobs.begin());
+    const bool ready = it != s.ready.end() && it->second == &group;
+    if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
+  if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";
   if (grouped != pending) return "groups and jobs disagree on who waits";
   return std::nullopt;
 }

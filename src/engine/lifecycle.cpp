@@ -78,7 +78,7 @@ void Engine::State::apply(const Event& event) {
             record.spec = e.spec;
             record.up = true;
             const NodeId id = cluster.put(record);
-            if (!known) turn.nodes.emplace_back(id, std::nullopt);
+            if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
           },
           [&](const NodeLost& e) {
@@ -115,7 +115,7 @@ void Engine::State::apply(const Event& event) {
             task.phase = TaskPhase::kRunning;
             task.started_at = now;
             if (GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
-              queues.charge(job->queue, cluster, request_of(*job, e.task.index), +1);
+              queues.charge(job->queue, request_of(*job, e.task.index), +1);
             settle(*job);
           },
           [&](const TaskExited& e) {
@@ -197,8 +197,8 @@ void Engine::State::apply(const Event& event) {
             }
           },
           [&](const JobSubmitted& e) {
-            if (jobs.count(e.id) != 0) return;
-            EngineJob& job = jobs[e.id];
+            if (jobs.has(e.id)) return;
+            EngineJob& job = jobs.add(e.id);
             JobRecord& record = job.record;
             record.id = e.id;
             record.uid = e.uid;
@@ -208,7 +208,7 @@ void Engine::State::apply(const Event& event) {
             record.pending_since = now;
             record.waits_for = e.waits_for;
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
-            turn.jobs.emplace_back(e.id, std::nullopt);
+            turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
             bool learned = false;
@@ -272,8 +272,8 @@ void Engine::State::apply(const Event& event) {
           [&](const QueueConfigured& e) {
             const auto known = queues.find(e.spec.name);
             const bool existed = known && queues.exists(*known);
-            turn.queues.emplace_back(e.spec.name,
-                                     existed ? std::optional(queues.spec(*known)) : std::nullopt);
+            turn->queues.emplace_back(e.spec.name,
+                                      existed ? std::optional(queues.spec(*known)) : std::nullopt);
             // A new priority gives its jobs new places in the order.
             const std::vector<JobId> moved = known ? leave_order(*known) : std::vector<JobId>{};
             queues.configure(e.spec);
@@ -283,7 +283,7 @@ void Engine::State::apply(const Event& event) {
           [&](const QueueRemoved& e) {
             const auto known = queues.find(e.name);
             if (!known || !queues.exists(*known)) return;
-            turn.queues.emplace_back(e.name, queues.spec(*known));
+            turn->queues.emplace_back(e.name, queues.spec(*known));
             const std::vector<JobId> moved = leave_order(*known);
             queues.remove(e.name);
             join_order(moved);
@@ -294,7 +294,8 @@ void Engine::State::apply(const Event& event) {
             cluster.put(record);
           },
           [&](const JobRestored& e) {
-            EngineJob& job = jobs[e.record.id];
+            if (jobs.has(e.record.id)) return;
+            EngineJob& job = jobs.add(e.record.id);
             job.record = e.record;
             attach(job);
           },
@@ -304,18 +305,7 @@ void Engine::State::apply(const Event& event) {
             solve_awaited = false;
             if (policy->adopt(*e.answer)) forget_scores();
           },
-          [&](const TurnCommitted& e) {
-            while (!journal.empty() && journal.front().number <= e.turn) journal.pop_front();
-            auto gone = std::partition(ended.begin(), ended.end(),
-                                       [&](const auto& entry) { return entry.first > e.turn; });
-            for (auto it = gone; it != ended.end(); ++it) {
-              if (EngineJob* job = find(it->second)) {
-                detach(*job);
-                jobs.erase(it->second);
-              }
-            }
-            ended.erase(gone, ended.end());
-          },
+          [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },
       event);
@@ -350,14 +340,14 @@ void Engine::State::fire_timers() {
 // Takes the queue's jobs out of the order, which depends on its priority.
 std::vector<JobId> Engine::State::leave_order(QueueId queue) {
   std::vector<JobId> moved;
-  for (auto& [id, job] : jobs) {
-    if (job.queue != queue) continue;
-    if (job.group != nullptr) {
-      leave_queue(job);
-    } else if (claiming.erase(key_of(job)) == 0) {
+  for (EngineJob* job : jobs.in_order()) {
+    if (job->queue != queue) continue;
+    if (job->group != nullptr) {
+      leave_queue(*job);
+    } else if (claiming.erase(key_of(*job)) == 0) {
       continue;
     }
-    moved.push_back(id);
+    moved.push_back(job->record.id);
   }
   return moved;
 }
@@ -378,14 +368,14 @@ void Engine::State::hold(EngineJob& job, std::uint32_t index) {
                       (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
   cluster.take(task.allocation, {job.record.id, index}, request,
                leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
-  queues.charge(job.queue, cluster, request, +1);
+  queues.charge(job.queue, request, +1);
   if (is_filler(job)) ++filler_holdings;
 }
 
 void Engine::State::release(EngineJob& job, std::uint32_t index) {
   const TaskRecord& task = job.record.tasks[index];
   cluster.give_back(task.allocation.node, {job.record.id, index});
-  queues.charge(job.queue, cluster, request_of(job, index), -1);
+  queues.charge(job.queue, request_of(job, index), -1);
   if (is_filler(job)) --filler_holdings;
   freed.push_back(task.allocation.node);
   quota_freed = true;
@@ -410,13 +400,13 @@ void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const Allocation& claim = job.record.tasks[index].claim;
   cluster.claim(claim, {job.record.id, index}, request);
-  queues.charge(job.queue, cluster, request, +1);
+  queues.charge(job.queue, request, +1);
 }
 
 void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
   const NodeId node = job.record.tasks[index].claim.node;
   cluster.unclaim(node, {job.record.id, index});
-  queues.charge(job.queue, cluster, request_of(job, index), -1);
+  queues.charge(job.queue, request_of(job, index), -1);
   freed.push_back(node);
   quota_freed = true;
 }
@@ -538,7 +528,7 @@ void Engine::State::settle(EngineJob& job) {
   }
   if (cause == StopCause::kPreempt) ++record.evictions;
   if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
-    queues.charge(job.queue, cluster, *job.requests[0], +1);
+    queues.charge(job.queue, *job.requests[0], +1);
   for (TaskRecord& task : record.tasks) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;

@@ -119,6 +119,19 @@ class DeviceRooms {
   std::uint64_t usable_ = 0;
 };
 
+// At least as much as is free on a node, in a few bytes: what does not fit into
+// it does not fit on the node.
+struct RoomBound {
+  std::int32_t cpu = -1;               // millicores, or the largest number
+  std::int32_t memory_mebibytes = -1;  // rounded up, or the largest number
+  std::int16_t share = 0;              // most free on one device, thousandths
+  std::uint8_t idle = 0;               // devices that nothing is held of
+  bool covers(const RoomBound& asked) const {
+    return cpu >= asked.cpu && memory_mebibytes >= asked.memory_mebibytes && share >= asked.share &&
+           idle >= asked.idle;
+  }
+};
+
 // Valid until the books change.
 struct NodeRoom {
   std::int64_t cpu = 0;     // millicores free

@@ -73,6 +73,14 @@ class PlacementPolicy {
   }
 };
 
+// Works out at once whatever the policy wants worked out; true as for adopt().
+// For who drives a policy without an engine.
+inline bool settle(PlacementPolicy& policy) {
+  bool learned = false;
+  while (const auto problem = policy.problem()) learned |= policy.adopt(*problem->solve());
+  return learned;
+}
+
 // The device choice of policies that have none of their own: device_fit.h says
 // which. Where nothing is known of the devices' places: the first that fit, for
 // slices the fullest device that still fits (so that few are opened), lowest

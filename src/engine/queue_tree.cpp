@@ -5,30 +5,6 @@
 namespace gridfold {
 namespace {
 
-struct Need {
-  std::string resource;
-  __int128 amount = 0;
-};
-
-// Sums by resource: cpu, memory, then each device class asked for.
-std::vector<Need> needs_of(const Cluster& cluster, std::span<const QueueTree::Ask> asks) {
-  std::vector<Need> needs{{"cpu", 0}, {"memory", 0}};
-  for (const QueueTree::Ask& ask : asks) {
-    needs[0].amount += static_cast<__int128>(ask.request->cpu) * ask.tasks;
-    needs[1].amount += static_cast<__int128>(ask.request->memory) * ask.tasks;
-    for (const DeviceNeed& device : ask.request->devices) {
-      const std::string name(cluster.class_name(device.device_class));
-      Need* found = nullptr;
-      for (Need& need : needs) {
-        if (need.resource == name) found = &need;
-      }
-      if (found == nullptr) found = &needs.emplace_back(Need{name, 0});
-      found->amount += static_cast<__int128>(device.charge()) * ask.tasks;
-    }
-  }
-  return needs;
-}
-
 std::optional<std::int64_t> limit_of(const QueueSpec& spec, const std::string& resource) {
   if (resource == "cpu")
     return spec.cpu.is_unlimited() ? std::nullopt : std::optional(spec.cpu.bound().value);
@@ -36,13 +12,6 @@ std::optional<std::int64_t> limit_of(const QueueSpec& spec, const std::string& r
     return spec.memory.is_unlimited() ? std::nullopt : std::optional(spec.memory.bound().value);
   const auto it = spec.devices.find(resource);
   return it == spec.devices.end() ? std::nullopt : std::optional(it->second);
-}
-
-std::int64_t used_of(const QueueUsage& usage, const std::string& resource) {
-  if (resource == "cpu") return usage.cpu;
-  if (resource == "memory") return usage.memory;
-  const auto it = usage.devices.find(resource);
-  return it == usage.devices.end() ? 0 : it->second;
 }
 
 }  // namespace
@@ -89,22 +58,65 @@ std::vector<QueueSpec> QueueTree::specs() const {
   return specs;
 }
 
-void QueueTree::charge(QueueId queue, const Cluster& cluster, const Request& request, int count) {
+void QueueTree::charge(QueueId queue, const Request& request, int count) {
   for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
-    QueueUsage& usage = queues_[id.value].usage;
+    Usage& usage = queues_[id.value].usage;
     usage.cpu += count * request.cpu;
     usage.memory += count * request.memory;
     for (const DeviceNeed& need : request.devices) {
-      usage.devices[std::string(cluster.class_name(need.device_class))] += count * need.charge();
+      if (need.device_class >= usage.classes.size()) usage.classes.resize(need.device_class + 1u);
+      Usage::Class& used = usage.classes[need.device_class];
+      used.thousandths += count * need.charge();
+      used.charged = true;
     }
   }
 }
 
+QueueUsage QueueTree::usage(QueueId queue, const Cluster& cluster) const {
+  const Usage& mine = queues_[queue.value].usage;
+  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs};
+  for (std::size_t i = 0; i < mine.classes.size(); ++i) {
+    if (!mine.classes[i].charged) continue;
+    const std::string name(cluster.class_name(static_cast<std::uint16_t>(i)));
+    usage.devices[name] = mine.classes[i].thousandths;
+  }
+  return usage;
+}
+
 void QueueTree::count_jobs(QueueId queue, int running, int pending) {
+  if (running == 0 && pending == 0) return;
   for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
     queues_[id.value].usage.running_jobs += running;
     queues_[id.value].usage.pending_jobs += pending;
   }
+}
+
+// Sums by resource: cpu, memory, then each device class asked for.
+std::vector<QueueTree::Need> QueueTree::needs_of(const Cluster& cluster,
+                                                 std::span<const Ask> asks) {
+  std::vector<Need> needs{{"cpu", std::nullopt, 0}, {"memory", std::nullopt, 0}};
+  for (const Ask& ask : asks) {
+    needs[0].amount += static_cast<__int128>(ask.request->cpu) * ask.tasks;
+    needs[1].amount += static_cast<__int128>(ask.request->memory) * ask.tasks;
+    for (const DeviceNeed& device : ask.request->devices) {
+      Need* found = nullptr;
+      for (Need& need : needs) {
+        if (need.device_class == device.device_class) found = &need;
+      }
+      if (found == nullptr) {
+        const std::string name(cluster.class_name(device.device_class));
+        found = &needs.emplace_back(Need{name, device.device_class, 0});
+      }
+      found->amount += static_cast<__int128>(device.charge()) * ask.tasks;
+    }
+  }
+  return needs;
+}
+
+std::int64_t QueueTree::used_of(const Usage& usage, const Need& need) {
+  if (!need.device_class) return need.resource == "cpu" ? usage.cpu : usage.memory;
+  const std::size_t index = *need.device_class;
+  return index < usage.classes.size() ? usage.classes[index].thousandths : 0;
 }
 
 std::optional<Reason> QueueTree::blocked(QueueId queue, const Cluster& cluster,
@@ -120,7 +132,7 @@ std::optional<Reason> QueueTree::blocked(QueueId queue, const Cluster& cluster,
       const Queue& at = queues_[id.value];
       const auto limit = limit_of(at.spec, need.resource);
       if (!limit) continue;
-      const std::int64_t used = against == Against::kFree ? used_of(at.usage, need.resource) : 0;
+      const std::int64_t used = against == Against::kFree ? used_of(at.usage, need) : 0;
       const __int128 missing = need.amount + used - *limit;
       if (need.amount == 0 || missing <= (GRIDFOLD_PLANTED_BUG(quota_off_by_one) ? 1000 : 0))
         continue;

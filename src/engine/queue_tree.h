@@ -26,13 +26,14 @@ class QueueTree {
 
   bool exists(QueueId queue) const { return queues_[queue.value].exists; }
   const QueueSpec& spec(QueueId queue) const { return queues_[queue.value].spec; }
-  const QueueUsage& usage(QueueId queue) const { return queues_[queue.value].usage; }
+  QueueUsage usage(QueueId queue, const Cluster& cluster) const;
+  std::int64_t cpu_used(QueueId queue) const { return queues_[queue.value].usage.cpu; }
   std::optional<QueueId> find(std::string_view name) const;
   std::vector<QueueSpec> specs() const;
 
   // One task's holding or claim, added (count +1) or taken off (-1), here and
   // in every ancestor.
-  void charge(QueueId queue, const Cluster& cluster, const Request& request, int count);
+  void charge(QueueId queue, const Request& request, int count);
   void count_jobs(QueueId queue, int running, int pending);
 
   // A request and how many tasks of it.
@@ -48,9 +49,29 @@ class QueueTree {
                                 Against against) const;
 
  private:
+  // As QueueUsage, device classes by number.
+  struct Usage {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::int64_t running_jobs = 0;
+    std::int64_t pending_jobs = 0;
+    struct Class {
+      std::int64_t thousandths = 0;
+      bool charged = false;  // ever
+    };
+    std::vector<Class> classes;
+  };
+  struct Need {
+    std::string resource;
+    std::optional<std::uint16_t> device_class;  // none: cpu or memory
+    __int128 amount = 0;
+  };
+  static std::vector<Need> needs_of(const Cluster& cluster, std::span<const Ask> asks);
+  static std::int64_t used_of(const Usage& usage, const Need& need);
+
   struct Queue {
     QueueSpec spec;
-    QueueUsage usage;
+    Usage usage;
     QueueId parent = QueueId::none();
     bool exists = false;
   };

@@ -50,6 +50,14 @@ class RoomStates {
   // Never given to another state, as the index may be.
   std::uint64_t serial(StateIndex index) const { return records_[index].serial; }
 
+  // Fetched ahead of room(): first the record, then what it points to.
+  void prefetch(StateIndex index) const { __builtin_prefetch(&records_[index]); }
+  void prefetch_devices(StateIndex index) const {
+    const DeviceState* const devices = devices_.data() + records_[index].first_device;
+    __builtin_prefetch(devices);
+    __builtin_prefetch(devices + 4);
+  }
+
   // The largest number of nodes there may be.
   void expect_nodes(std::size_t nodes) { nodes_expected_ = nodes; }
   std::size_t size() const { return records_.size(); }

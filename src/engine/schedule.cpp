@@ -12,67 +12,50 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
-  const auto& roles = job.record.spec->roles;
-  std::vector<std::uint32_t> key{job.queue.value, is_filler(job)};
-  for (std::size_t r = 0; r < roles.size(); ++r) {
-    key.push_back(job.requests[r]->id);
-    key.push_back(static_cast<std::uint32_t>(roles[r].count));
-    key.push_back(static_cast<std::uint32_t>(roles[r].min));
-  }
-  if (const TopologyWish& wish = job.record.spec->topology; !wish.empty()) {
-    const auto next = static_cast<std::uint32_t>(wishes.size());
-    key.push_back(wishes.emplace(wish, next).first->second);
-  }
-  auto& slot = groups[key];
-  if (!slot) {
-    slot = std::make_unique<PendingGroup>();
-    slot->key = key;
-    slot->queue = job.queue;
-    slot->filler = is_filler(job);
-    groups_by_request.resize(std::max(groups_by_request.size(), cluster.request_count()));
-    for (std::size_t r = 0; r < roles.size(); ++r) {
-      slot->asks.push_back({job.requests[r], roles[r].count});
-      slot->mins.push_back(roles[r].min);
-      auto& list = groups_by_request[job.requests[r]->id];
-      if (std::find(list.begin(), list.end(), slot.get()) == list.end()) list.push_back(slot.get());
-    }
-  }
-  PendingGroup& group = *slot;
-  const PendingKey order = key_of(job);
-  if (group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
-    group.jobs.insert(order);
-    ready.emplace(*group.jobs.begin(), &group);
-  } else {
-    group.jobs.insert(order);
-  }
+  PendingGroup& group = job.shape->group;
   job.group = &group;
+  const PendingKey order = key_of(job);
+  const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
+  if (is_first && group.parked == PendingGroup::Parked::kNo) {
+    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
+    ready.emplace(order, &group);
+  }
+  group.jobs.insert(group.jobs.end(), order);  // most come in order
 }
 
 void Engine::State::leave_queue(EngineJob& job) {
   if (job.group == nullptr) return;
   PendingGroup& group = *job.group;
   job.group = nullptr;
-  if (group.parked == PendingGroup::Parked::kNo) ready.erase(*group.jobs.begin());
-  group.jobs.erase(key_of(job));
-  if (!group.jobs.empty()) {
-    if (group.parked == PendingGroup::Parked::kNo) ready.emplace(*group.jobs.begin(), &group);
+  const PendingKey order = key_of(job);
+  const bool was_first = *group.jobs.begin() == order;
+  group.jobs.erase(order);
+  if (group.parked != PendingGroup::Parked::kNo) {
+    if (group.jobs.empty()) leave_parked(group);
     return;
   }
-  for (const QueueTree::Ask& ask : group.asks)
-    std::erase(groups_by_request[ask.request->id], &group);
-  groups.erase(std::vector<std::uint32_t>(group.key));
+  if (!was_first) return;
+  ready.erase(order);
+  if (!group.jobs.empty()) ready.emplace(*group.jobs.begin(), &group);
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
   ready.erase(*group.jobs.begin());
   group.parked = why;
+  group.parked_at = parked.size();
+  parked.push_back(&group);
 }
 
 void Engine::State::unpark(PendingGroup& group) {
-  if (group.parked == PendingGroup::Parked::kNo) return;
-  group.parked = PendingGroup::Parked::kNo;
+  leave_parked(group);
   ready.emplace(*group.jobs.begin(), &group);
+}
+
+void Engine::State::leave_parked(PendingGroup& group) {
+  group.parked = PendingGroup::Parked::kNo;
+  parked[group.parked_at] = parked.back();
+  parked[group.parked_at]->parked_at = group.parked_at;
+  parked.pop_back();
 }
 
 // Once all fillers on the node have been asked to leave.
@@ -90,37 +73,40 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
 // fits has got more room, or quota was given back. For work that may evict
 // fillers their room counts as well: else they would keep each gap from it.
 void Engine::State::wake_groups() {
-  if (quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten)) {
-    for (auto& [key, group] : groups) {
-      if (group->parked == PendingGroup::Parked::kForQuota) unpark(*group);
-    }
-  }
-  if (freed.empty()) return;
+  const bool quota = quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten);
+  if (parked.empty() || (!quota && freed.empty())) return;
   std::sort(freed.begin(), freed.end());
   freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
   std::vector<Cluster::Scratch> reclaimable;  // beside freed
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
-  for (std::uint32_t id = 0; id < groups_by_request.size(); ++id) {
-    const auto& waiting = groups_by_request[id];
-    const bool any_parked = std::any_of(
-        waiting.begin(), waiting.end(),
-        [](const PendingGroup* group) { return group->parked == PendingGroup::Parked::kForRoom; });
-    if (!any_parked) continue;
-    const Request& request = cluster.request(id);
-    bool free = false;
-    bool free_of_fillers = false;
-    for (std::size_t i = 0; i < freed.size() && !free; ++i) {
-      if (!cluster.usable(freed[i])) continue;
-      free = fits(cluster.room(freed[i]), request);
-      free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
-    }
-    for (PendingGroup* group : waiting) {
-      const bool woken = free || (free_of_fillers && !group->filler);
-      if (woken && group->parked == PendingGroup::Parked::kForRoom) unpark(*group);
-    }
+  ++asked_freed;
+  fits_freed.resize(cluster.request_count());
+  const auto has_room = [&](const PendingGroup& group) {
+    return std::any_of(group.asks.begin(), group.asks.end(), [&](const QueueTree::Ask& ask) {
+      Fit& fit = fits_freed[ask.request->id];
+      if (fit.asked != asked_freed) fit = fit_on_freed(*ask.request, reclaimable);
+      return fit.free || (fit.free_of_fillers && !group.filler);
+    });
+  };
+  // From the end: the last takes the place of one that leaves the list.
+  for (std::size_t i = parked.size(); i-- > 0;) {
+    PendingGroup& group = *parked[i];
+    const bool woken = group.parked == PendingGroup::Parked::kForQuota ? quota : has_room(group);
+    if (woken) unpark(group);
   }
+}
+
+Engine::State::Fit Engine::State::fit_on_freed(
+    const Request& request, std::span<const Cluster::Scratch> reclaimable) const {
+  Fit fit{asked_freed};
+  for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
+    if (!cluster.usable(freed[i])) continue;
+    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
+  }
+  return fit;
 }
 
 // --- The cycle ---
@@ -142,18 +128,18 @@ void Engine::State::run_cycle() {
 }
 
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
-  std::vector<std::int64_t> target;
-  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
-
-  // Admit: whole, else with its minimum.
-  std::vector<QueueTree::Ask> asks = group.asks;
   if (!queues.exists(group.queue)) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
-  if (queues.blocked(group.queue, cluster, asks, QueueTree::Against::kFree)) {
-    for (std::size_t r = 0; r < asks.size(); ++r) asks[r].tasks = target[r] = group.mins[r];
-    if (queues.blocked(group.queue, cluster, asks, QueueTree::Against::kFree)) {
+  wanted.clear();
+  for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
+
+  // Admit: whole, else with its minimum.
+  if (queues.blocked(group.queue, cluster, group.asks, QueueTree::Against::kFree)) {
+    std::vector<QueueTree::Ask> least = group.asks;
+    for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
+    if (queues.blocked(group.queue, cluster, least, QueueTree::Against::kFree)) {
       park(group, PendingGroup::Parked::kForQuota);
       return false;
     }
@@ -169,13 +155,13 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
   if (room) {
-    const std::vector<Placed> placed = place(job, target);
+    const std::vector<Placed> placed = place(job, wanted);
     if (!placed.empty()) {
       start(job, placed);
       return true;
     }
   }
-  if (preempt_for(job)) return true;
+  if (filler_holdings > 0 && preempt_for(job)) return true;
   park(group, PendingGroup::Parked::kForRoom);
   return false;
 }
@@ -230,7 +216,7 @@ void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
   for (const Placed& at : placed) {
     record.tasks[at.task].allocation = at.allocation;
     if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
-      queues.charge(job.queue, cluster, request_of(job, at.task), +1);
+      queues.charge(job.queue, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
     launch(job, at.task, at.feasible, at.score);
   }

@@ -1,7 +1,8 @@
 #include "engine/score_table.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <span>
 
 namespace gridfold {
 namespace {
@@ -143,10 +144,7 @@ ScoreTable::Row* ScoreTable::row_for(const Request& request) {
     rebuild(row, request);
     return &row;
   }
-  while (row.change < cluster_.last_change()) {
-    const NodeId node = cluster_.changed(++row.change);
-    if (!node.is_none()) rescore(row, request, node);
-  }
+  follow(row, request);
   return &row;
 }
 
@@ -188,7 +186,9 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
   row.change = cluster_.last_change();
   row.remembered.assign(kRemembered, Remembered());
   row.slots.clear();
+  row.least = bound_of(request);
   row.feasible = 0;
+  row.fitting.assign(nodes_in_order_.size() / 64 + 1, 0);
   row.scores.reset(nodes_in_order_.size(), options_.tie_break == TieBreak::kRandom
                                                ? BestTree::Ties::kCounted
                                                : BestTree::Ties::kFirst);
@@ -196,22 +196,49 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
     const NodeId node = nodes_in_order_[place];
     if (!cluster_.usable(node) || !fits(cluster_.room(node), request)) continue;
     row.scores.set_leaf(place, choice(row, request, node).score);
+    row.fitting[node.value / 64] |= std::uint64_t{1} << node.value % 64;
     ++row.feasible;
   }
   row.scores.rebuild();
   built_bytes_ += row.bytes();
 }
 
-void ScoreTable::rescore(Row& row, const Request& request, NodeId node) {
+// Most changes are to nodes on which the request fits neither before nor after:
+// what tells so lies with the change and in the row's bits.
+void ScoreTable::follow(Row& row, const Request& request) {
+  // Of those that matter a few at a time, so that their books are fetched side
+  // by side: with many requests in use, waiting for memory is most of the work.
+  std::array<NodeId, 16> batch;
+  while (row.change < cluster_.last_change()) {
+    std::size_t count = 0;
+    while (count < batch.size() && row.change < cluster_.last_change()) {
+      const std::uint64_t change = ++row.change;
+      const NodeId node = cluster_.changed(change);
+      if (node.is_none()) continue;
+      if (!cluster_.changed_to(change).covers(row.least)) {
+        if (row.fits_on(node)) rescore(row, request, node, false);
+        continue;
+      }
+      row.scores.prefetch(places_[node.value]);
+      batch[count++] = node;
+    }
+    const std::span nodes(batch.data(), count);
+    if (count > 1) cluster_.prefetch(nodes);
+    for (const NodeId node : nodes) rescore(row, request, node, fits(cluster_.room(node), request));
+  }
+}
+
+void ScoreTable::rescore(Row& row, const Request& request, NodeId node, bool fits_now) {
+  const bool did_fit = row.fits_on(node);
+  if (!fits_now && !did_fit) return;
   const std::size_t place = places_[node.value];
-  const bool was_feasible = row.scores.score(place) != BestTree::kAbsent;
-  const bool is_feasible = cluster_.usable(node) && fits(cluster_.room(node), request);
-  row.feasible += is_feasible - was_feasible;
-  if (is_feasible || was_feasible) {
-    row.scores.update(place, is_feasible ? choice(row, request, node).score : BestTree::kAbsent);
+  row.scores.update(place, fits_now ? choice(row, request, node).score : BestTree::kAbsent);
+  if (fits_now != did_fit) {
+    row.fitting[node.value / 64] ^= std::uint64_t{1} << node.value % 64;
+    row.feasible += fits_now ? 1 : -1;
   }
   if (row.slots.empty()) return;
-  const std::int32_t count = is_feasible ? slots(cluster_.room(node), request) : 0;
+  const std::int32_t count = fits_now ? slots(cluster_.room(node), request) : 0;
   row.total_slots += count - row.slots[place];
   row.slots[place] = count;
 }
@@ -244,15 +271,16 @@ Choice ScoreTable::choice(Row& row, const Request& request, NodeId node) {
 // --- Size ---
 
 std::size_t ScoreTable::Row::bytes() const {
-  return scores.bytes() + remembered.capacity() * sizeof(Remembered) +
-         slots.capacity() * sizeof(std::int32_t);
+  return scores.bytes() + fitting.capacity() * sizeof(std::uint64_t) +
+         remembered.capacity() * sizeof(Remembered) + slots.capacity() * sizeof(std::int32_t);
 }
 
 // Leaves and an eighth above them, counts where ties are drawn.
 std::size_t ScoreTable::expected_row_bytes() const {
   const std::size_t nodes = nodes_in_order_.size();
   const std::size_t counts = options_.tie_break == TieBreak::kRandom ? nodes / 2 : 0;
-  return nodes * 8 / 7 * sizeof(std::int64_t) + counts + kRemembered * sizeof(Remembered);
+  return nodes * 8 / 7 * sizeof(std::int64_t) + nodes / 8 + counts +
+         kRemembered * sizeof(Remembered);
 }
 
 std::size_t ScoreTable::row_bytes() const {

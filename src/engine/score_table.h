@@ -62,8 +62,10 @@ class ScoreTable {
     std::uint64_t devices = 0;
   };
   struct Row {
-    BestTree scores;  // by place in the order of ties
-    std::int32_t feasible = 0;
+    BestTree scores;                     // by place in the order of ties
+    RoomBound least;                     // what the request asks
+    std::int32_t feasible = 0;           // nodes on which it fits
+    std::vector<std::uint64_t> fitting;  // a bit a node: they
     std::vector<Remembered> remembered;
     // Of each place and in all, once a gang has asked.
     std::vector<std::int32_t> slots;
@@ -73,6 +75,9 @@ class ScoreTable {
     std::uint64_t epoch = 0;
     std::uint32_t asks = 0;  // lately; kept for requests without a row, too
     bool is_built = false;
+    bool fits_on(NodeId node) const {
+      return (fitting[node.value / 64] >> node.value % 64 & 1) != 0;
+    }
     std::size_t bytes() const;
   };
 
@@ -82,7 +87,8 @@ class ScoreTable {
   void drop(Row& row);
   void cool();
   void rebuild(Row& row, const Request& request);
-  void rescore(Row& row, const Request& request, NodeId node);
+  void follow(Row& row, const Request& request);
+  void rescore(Row& row, const Request& request, NodeId node, bool fits_now);
   void count_slots(Row& row, const Request& request);
   Choice choice(Row& row, const Request& request, NodeId node);
   std::optional<Explained> scan(const Request& request, RandomStream& random);

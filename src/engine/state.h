@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -16,8 +18,10 @@
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
+#include "engine/job_table.h"
 #include "engine/queue_tree.h"
 #include "engine/score_table.h"
+#include "engine/turn.h"
 
 namespace gridfold {
 
@@ -42,35 +46,36 @@ struct PendingKey {
 // on what would wake it.
 struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
-  std::vector<std::uint32_t> key;
   QueueId queue;
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
   Parked parked = Parked::kNo;
+  std::size_t parked_at = 0;  // while parked: its place among the parked groups
+};
+
+// What jobs of the same queue and the same roles share. Made once and kept,
+// like the requests it names.
+struct JobShape {
+  std::vector<const Request*> requests;  // by role
+  PendingGroup group;
 };
 
 struct EngineJob {
   JobRecord record;
+  JobShape* shape = nullptr;
   QueueId queue = QueueId::none();
-  std::vector<const Request*> requests;  // by role
-  PendingGroup* group = nullptr;         // while it waits for room
+  std::span<const Request* const> requests;  // by role; the shape's
+  PendingGroup* group = nullptr;             // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
+
+  // Becomes as new, but keeps its memory, unless that is large.
+  void forget();
 };
 
 struct Engine::State {
-  // What a turn changed, as it was before: enough to undo it.
-  struct Turn {
-    std::uint64_t number = 0;
-    std::vector<std::pair<JobId, std::optional<JobRecord>>> jobs;  // empty: was not there
-    std::vector<std::pair<NodeId, std::optional<NodeRecord>>> nodes;
-    std::vector<std::pair<std::string, std::optional<QueueSpec>>> queues;
-    RandomStream::State random{};
-    bool empty() const { return jobs.empty() && nodes.empty() && queues.empty(); }
-  };
-
   State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
       : options(o),
         policy(std::move(p)),
@@ -88,14 +93,29 @@ struct Engine::State {
   ScoreTable scores;
   DomainSlots domains;
   GangPlacer gangs;
-  std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of groups
+  std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
   QueueTree queues;
   RandomStream random;
 
-  // Records and their index. Ids only grow, so the map's order is submission.
-  std::map<JobId, EngineJob> jobs;
-  std::map<std::vector<std::uint32_t>, std::unique_ptr<PendingGroup>> groups;
-  std::vector<std::vector<PendingGroup*>> groups_by_request;  // by request id
+  // Records and their index. Ids only grow, so their order is submission.
+  JobTable<EngineJob> jobs;
+  std::map<std::vector<std::uint32_t>, std::unique_ptr<JobShape>> shapes;
+  // Jobs may share their specification: the shapes of those seen lately, by
+  // their address, which stays theirs while a weak pointer holds it.
+  struct RecentShape {
+    std::weak_ptr<const JobSpec> spec;
+    JobShape* shape = nullptr;
+  };
+  std::unordered_map<const JobSpec*, RecentShape> recent_shapes;
+  std::vector<PendingGroup*> parked;  // in no order
+  // By request: whether a node of those freed has room for it, as of `asked`.
+  struct Fit {
+    std::uint64_t asked = 0;
+    bool free = false;
+    bool free_of_fillers = false;
+  };
+  std::vector<Fit> fits_freed;
+  std::uint64_t asked_freed = 0;
   std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
@@ -108,12 +128,13 @@ struct Engine::State {
   // This turn.
   Instant now{};
   std::uint64_t turn_number = 0;
-  Turn turn;
+  std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
   std::vector<NodeId> freed;  // nodes with more room than at the turn's start
   bool quota_freed = false;
 
-  std::deque<Turn> journal;                            // turns not yet committed, oldest first
+  std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
+  std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
 
   // The policy has learned something: all scores are out of date.
@@ -125,6 +146,8 @@ struct Engine::State {
   // --- engine.cpp: records, journal ---
   EngineJob* find(JobId id);
   void touch(EngineJob& job);
+  void commit_until(std::uint64_t turn);
+  JobShape& shape_of(const std::shared_ptr<const JobSpec>& spec);
   void touch_node(NodeId node);
   void attach(EngineJob& job);
   void detach(EngineJob& job);
@@ -164,12 +187,15 @@ struct Engine::State {
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
+  Fit fit_on_freed(const Request& request, std::span<const Cluster::Scratch> reclaimable) const;
   void run_cycle();
   void fulfil_claims();
+  std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
   void start(EngineJob& job, const std::vector<Placed>& placed);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
+  void leave_parked(PendingGroup& group);
   std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
   std::vector<Placed> place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 

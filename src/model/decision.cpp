@@ -1,5 +1,6 @@
 #include "model/decision.h"
 
+#include <cstring>
 #include <type_traits>
 
 namespace gridfold {
@@ -15,18 +16,29 @@ constexpr std::uint8_t kWithPartition = 0x80;
 class CanonicalWriter {
  public:
   explicit CanonicalWriter(std::string& out) : out_(out) {}
+  ~CanonicalWriter() { flush(); }
+  CanonicalWriter(const CanonicalWriter&) = delete;
+  CanonicalWriter& operator=(const CanonicalWriter&) = delete;
 
   template <class Integer>
   void integer(Integer value) {
+    if (sizeof value > sizeof buffer_ - used_) flush();
     auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
     for (std::size_t i = 0; i < sizeof bits; ++i) {
-      out_ += static_cast<char>(bits & 0xFF);
+      buffer_[used_ + i] = static_cast<char>(bits & 0xFF);
       if constexpr (sizeof bits > 1) bits >>= 8;
     }
+    used_ += sizeof bits;
   }
   void text(std::string_view value) {
     length(value.size());
-    out_ += value;
+    if (value.size() > sizeof buffer_ - used_) {
+      flush();
+      out_ += value;
+      return;
+    }
+    std::memcpy(buffer_ + used_, value.data(), value.size());
+    used_ += value.size();
   }
   void length(std::size_t n) { integer(static_cast<std::uint32_t>(n)); }
   void task(TaskId id) {
@@ -78,7 +90,14 @@ class CanonicalWriter {
   }
 
  private:
+  void flush() {
+    out_.append(buffer_, used_);
+    used_ = 0;
+  }
+
   std::string& out_;
+  char buffer_[256];  // appended at once; nearly every decision fits
+  std::size_t used_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // record of what was decided and why.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -55,6 +56,19 @@ struct Decisions {
   std::vector<NodeId> changed_nodes;
   // To be computed; no part of what is stored.
   std::vector<Solve> solves;
+  // Of the changed jobs those that the turn took in; sorted.
+  std::vector<JobId> new_jobs;
+
+  // Empties it and keeps its memory.
+  void clear() {
+    turn = 0;
+    list.clear();
+    changed_jobs.clear();
+    changed_nodes.clear();
+    new_jobs.clear();
+    solves.clear();
+  }
+  bool is_new(JobId job) const { return std::binary_search(new_jobs.begin(), new_jobs.end(), job); }
 };
 
 // A canonical byte form, appended to `out`: equal decisions give equal bytes

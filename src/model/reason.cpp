@@ -9,7 +9,6 @@ namespace {
 constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
-                                                     "UnsatisfiableTopology",
                                                      "QueueClosed",
                                                      "InsufficientFree",
                                                      "QuotaInUse",
@@ -37,8 +36,9 @@ constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
                                                      "DependencyNeverMet",
                                                      "LaunchFailures",
                                                      "DrainedBy",
-                                                     "DeviceDirty"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kDeviceDirty) + 1);
+                                                     "DeviceDirty",
+                                                     "UnsatisfiableTopology"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kUnsatisfiableTopology) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)
@@ -53,7 +53,9 @@ std::optional<ReasonCode> parse_reason_code(std::string_view text) {
   return value_of<ReasonCode>(kCodes, text);
 }
 
-bool is_never(ReasonCode code) { return code <= ReasonCode::kQueueClosed; }
+bool is_never(ReasonCode code) {
+  return code <= ReasonCode::kQueueClosed || code == ReasonCode::kUnsatisfiableTopology;
+}
 
 std::int64_t Reason::number(std::string_view name, std::int64_t fallback) const {
   const Param* param = find(*this, name);

@@ -19,9 +19,7 @@ enum class ReasonCode : std::uint8_t {
   // {constraint, need, largest, [within | profile]}: no node could ever hold one task
   kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
-  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
-  kUnsatisfiableTopology,
-  kQueueClosed,  // {queue}
+  kQueueClosed,      // {queue}
   // Waiting.
   // {resource, need, free, largest_block}, and for devices that must lie near to
   // each other `within` (a DevicePlace), for a partition `profile`: then the
@@ -57,6 +55,9 @@ enum class ReasonCode : std::uint8_t {
   kLaunchFailures,      // {count, window_ns}: a node was drained for it
   kDrainedBy,           // {by}
   kDeviceDirty,         // {device}
+  // Added since; a code keeps its number, which decisions are hashed by.
+  // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
+  kUnsatisfiableTopology,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -37,6 +37,34 @@ std::int64_t rounded(std::int64_t tenths) {
   return scaled >= 0 ? scaled / kUnit : -((-scaled + kUnit - 1) / kUnit);
 }
 
+struct Plan : SolveAnswer {
+  Plan(GridfoldTables t, const Tightness& tight) : tables(std::move(t)), tightness(tight) {}
+  GridfoldTables tables;
+  Tightness tightness;
+};
+
+struct PlanProblem : SolveProblem {
+  PlanProblem(const LearnedMix& m, std::vector<Stranding::Extent> extents, Departures d,
+              const Tightness& tight)
+      : mix(m), largest(std::move(extents)), departures(d), tightness(tight) {}
+
+  // The tables of stranding are nearly all of it: a cell a kind.
+  std::int64_t steps() const override {
+    std::int64_t cells = 0;
+    for (const Stranding::Extent& extent : largest)
+      cells += (extent.share / 50 + 1) * (extent.cpu / 1000 + 1);
+    return 1 + cells * static_cast<std::int64_t>(mix.kinds().size());
+  }
+  std::shared_ptr<const SolveAnswer> solve() const override {
+    return std::make_shared<Plan>(GridfoldTables(mix, largest, departures), tightness);
+  }
+
+  LearnedMix mix;
+  std::vector<Stranding::Extent> largest;  // by device class
+  Departures departures;
+  Tightness tightness;
+};
+
 }  // namespace
 
 Result<GridfoldOptions> read_gridfold_options(const PolicyOptions& options) {
@@ -116,19 +144,20 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
       take(best, need.share);
     }
   }
-  const std::int64_t final_score =
-      score(least(worth), board.stranded(cpu_left)) - partition_loss(node, request, chosen);
-  return {final_score - spoils(node, request, board, chosen), chosen};
+  const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
+  const std::int64_t units =
+      final_score - spoils(node, request, board, chosen) - partition_loss(node, request, chosen);
+  return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
+// What is kept on the node, whether it is guarded most, which models are short.
 std::uint64_t Gridfold::node_key(NodeId node) const {
-  std::uint64_t rarest = 0;
-  for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
-    // What is kept changes with a touch, and so with the version.
-    if (reservations_[k].keeps(node)) return cluster_->room(node).version << 1 | 1;
-    rarest = rarest << 1 | std::uint64_t{guards_[k].is_rarest(*cluster_, node)};
+  std::uint64_t key = 0;
+  for (std::size_t k = 0; k < reservations_.size(); ++k) {
+    key = mixed(key, reservations_[k].key_of(node));
+    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
   }
-  return rarest << 1;
+  return key;
 }
 
 const Gridfold::NodeState& Gridfold::state_of(const NodeRoom& node, const GridfoldBoard& board,
@@ -228,7 +257,7 @@ bool Gridfold::observe(const Request& request) {
   bool changed = false;
   if (arrivals_ >= next_plan_) {
     next_plan_ += std::min(next_plan_, std::max(kLongestPlanGap, nodes));
-    changed |= plan();
+    plan_is_due_ = true;
   }
   if (arrivals_ >= next_reserve_) {
     next_reserve_ += std::max(kReserveGap, nodes / 64);
@@ -246,17 +275,44 @@ bool Gridfold::departed(const Request&) {
   return false;
 }
 
-bool Gridfold::plan() {
+std::shared_ptr<const SolveProblem> Gridfold::problem() {
+  if (!plan_is_due_) return nullptr;
+  plan_is_due_ = false;
   std::vector<Stranding::Extent> largest;
   for (IdleLedger& ledger : ledgers_) {
     ledger.refresh(*cluster_);
     largest.push_back(ledger.extent());
   }
-  GridfoldTables next(mix_, largest, departures_);
-  if (GridfoldTables::alike(tables_, next)) return false;
-  tables_ = std::move(next);
+  const Tightness tightness = departures_ == Departures::kSeen ? weigh_tightness() : Tightness();
+  return std::make_shared<PlanProblem>(mix_, std::move(largest), departures_, tightness);
+}
+
+bool Gridfold::adopt(const SolveAnswer& answer) {
+  const auto& plan = dynamic_cast<const Plan&>(answer);
+  if (plan.tightness == tightness_ && GridfoldTables::alike(tables_, plan.tables)) return false;
+  tightness_ = plan.tightness;
+  tables_ = plan.tables;
   ++plan_number_;
   return true;
+}
+
+Tightness Gridfold::weigh_tightness() const {
+  Tightness::Room largest;
+  Tightness::Room capacity;
+  Tightness::Room demand;
+  for (const NodeRecord& node : cluster_->records()) {
+    const std::int64_t share = static_cast<std::int64_t>(node.spec.devices.size()) * 1000;
+    largest.cpu = std::max(largest.cpu, node.spec.cpu.value);
+    largest.share = std::max(largest.share, share);
+    capacity.cpu += node.spec.cpu.value;
+    capacity.share += share;
+  }
+  for (const auto& [kind, weight] : mix_.kinds()) {
+    for (const RequestKind::Need& need : kind.needs)
+      demand.share += weight / 64 * need.count * need.share;
+    demand.cpu += weight / 64 * kind.cpu;
+  }
+  return Tightness(largest, capacity, demand);
 }
 
 bool Gridfold::reserve() {

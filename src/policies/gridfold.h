@@ -10,7 +10,8 @@
 //         kept blocks, scarce models   gridfold_reservation.h, gridfold_scarcity.h
 //         untouched largest nodes      gridfold_guard.h
 //         models running out           gridfold_balance.h
-// and once tasks leave, worth of gaps   gridfold_churn.h
+// and once tasks leave: worth of gaps   gridfold_churn.h
+//         tight fits                   gridfold_tightness.h
 //
 // Scores are rounded to 1/25 of a device: among alike nodes the lowest name is
 // to win, so that node after node is filled.
@@ -26,6 +27,7 @@
 #include "policies/gridfold_reservation.h"
 #include "policies/gridfold_scarcity.h"
 #include "policies/gridfold_tables.h"
+#include "policies/gridfold_tightness.h"
 #include "policies/registry.h"
 #include "policies/settings.h"
 
@@ -50,6 +52,10 @@ class Gridfold final : public PlacementPolicy {
   // than that every so many; reserves and looks for scarce models more often.
   bool observe(const Request& request) override;
   bool departed(const Request& request) override;
+  // A plan is worked out outside the step: from the mix as it is, and adopted
+  // when it changes scores.
+  std::shared_ptr<const SolveProblem> problem() override;
+  bool adopt(const SolveAnswer& answer) override;
 
  private:
   // What the tables say about a node as it is, kept while it stays so.
@@ -61,7 +67,7 @@ class Gridfold final : public PlacementPolicy {
     Worth stranded = 0;   // E
   };
 
-  bool plan();
+  Tightness weigh_tightness() const;
   bool reserve();
   // `considered` holds the state of a room that is nobody's.
   const NodeState& state_of(const NodeRoom& node, const GridfoldBoard& board,
@@ -84,9 +90,11 @@ class Gridfold final : public PlacementPolicy {
   std::int64_t arrivals_ = 0;
   // At which arrival each is done next.
   std::int64_t next_plan_ = 32;
+  bool plan_is_due_ = false;
   std::int64_t next_reserve_ = 1;
   std::int64_t next_scarcity_ = 1;
   Departures departures_ = Departures::kNone;
+  Tightness tightness_;
   // By device class.
   std::vector<IdleLedger> ledgers_;
   std::vector<BlockReservation> reservations_;

@@ -1,5 +1,6 @@
 #include "policies/gridfold_balance.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gridfold {
@@ -25,10 +26,14 @@ void ModelBalance::update(Cluster& cluster, const IdleLedger& ledger, bool watch
   }
   if (now == short_) return;
   const std::vector<bool> before = std::exchange(short_, now);
-  const auto was_short = [&](std::uint16_t m) { return m < before.size() && before[m]; };
+  ++changes_;
+  const auto changed = [&](const DeviceKind& kind) {
+    const bool was_short = kind.model < before.size() && before[kind.model];
+    return kind.device_class == ledger.device_class() && is_short(kind.model) != was_short;
+  };
   for (std::uint32_t i = 0; i < cluster.size(); ++i) {
-    const std::uint16_t model = ledger.node(NodeId(i)).model;
-    if (is_short(model) != was_short(model)) cluster.touch(NodeId(i));
+    const auto kinds = cluster.room(NodeId(i)).devices.kinds();
+    if (std::any_of(kinds.begin(), kinds.end(), changed)) cluster.touch(NodeId(i));
   }
 }
 

@@ -20,10 +20,13 @@ class ModelBalance {
   // Less of the model is idle than of the others.
   bool is_short(std::uint16_t model) const { return model < short_.size() && short_[model]; }
   bool any_short() const { return any_short_; }
+  // How often that has changed.
+  std::uint64_t changes() const { return changes_; }
 
  private:
   std::vector<bool> short_;  // by model
   bool any_short_ = false;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace gridfold

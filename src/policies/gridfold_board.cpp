@@ -97,6 +97,12 @@ Worth GridfoldBoard::gain_besides(std::size_t device, std::int32_t left) const {
   return gain;
 }
 
+std::int64_t GridfoldBoard::free_share() const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < pool_count_; ++i) sum += pools_[i].share;
+  return sum;
+}
+
 std::int32_t GridfoldBoard::whole(std::uint16_t device_class) const {
   std::int32_t sum = 0;
   for (std::size_t i = 0; i < pool_count_; ++i) {

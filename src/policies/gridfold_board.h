@@ -37,6 +37,8 @@ class GridfoldBoard {
   std::int32_t share(std::size_t device) const { return shares_[device]; }
   // Whether one of these devices is its like in everything that counts.
   bool has_twin_among(std::uint64_t devices, std::size_t device) const;
+  // Thousandths free of all devices.
+  std::int64_t free_share() const;
   // Idle devices of the class.
   std::int32_t whole(std::uint16_t device_class) const;
 

@@ -47,7 +47,7 @@ class CuttingStock {
   }
 
  private:
-  static constexpr int kMostSteps = 400;
+  static constexpr int kMostSteps = 2000;
   static constexpr int kNobody = -1;
 
   void find_prices() {

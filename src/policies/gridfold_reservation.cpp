@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "policies/gridfold_worth.h"
 #include "policies/room.h"
 
 namespace gridfold {
@@ -41,6 +42,17 @@ std::int32_t idle_for(const NodeRoom& room, std::uint16_t device_class,
 
 }  // namespace
 
+// A hash of 64 bits: two nodes would have to collide while in one state.
+std::uint64_t BlockReservation::key_of(const Levels& levels) {
+  if (levels == Levels{}) return 0;
+  std::uint64_t key = 0;
+  for (const Room& room : levels) {
+    key = mixed(key, static_cast<std::uint64_t>(room.whole));
+    key = mixed(key, static_cast<std::uint64_t>(room.cpu));
+  }
+  return key;
+}
+
 bool BlockReservation::eats_into(NodeId node, std::int32_t devices, std::int32_t whole_left,
                                  std::int64_t cpu_left) const {
   if (node.value >= kept_.size() || node.is_none()) return false;
@@ -55,6 +67,7 @@ bool BlockReservation::eats_into(NodeId node, std::int32_t devices, std::int32_t
 void BlockReservation::update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
                               Departures departures) {
   kept_.resize(cluster.size());
+  keys_.resize(cluster.size());
   next_.resize(cluster.size());
   taken_.resize(cluster.size());
   collect_wants(ledger, mix);
@@ -180,6 +193,7 @@ void BlockReservation::publish(Cluster& cluster) {
   const auto compare = [&](NodeId node) {
     if (kept_[node.value] == next_[node.value]) return;
     kept_[node.value] = next_[node.value];
+    keys_[node.value] = key_of(kept_[node.value]);
     cluster.touch(node);
   };
   for (const NodeId node : keeping_) {

@@ -25,9 +25,9 @@ class BlockReservation {
   void update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
               Departures departures);
 
-  // Whether anything of this node is kept.
-  bool keeps(NodeId node) const {
-    return node.value < kept_.size() && kept_[node.value] != Levels{};
+  // Equal for nodes of which the same is kept; 0: nothing is.
+  std::uint64_t key_of(NodeId node) const {
+    return node.value < keys_.size() ? keys_[node.value] : 0;
   }
 
   // Whether a task for so many whole devices that would leave this much behind
@@ -46,6 +46,7 @@ class BlockReservation {
     friend bool operator==(const Room&, const Room&) = default;
   };
   using Levels = std::array<Room, kLevels>;
+  static std::uint64_t key_of(const Levels& levels);
   // A kind of task that blocks are kept for.
   struct Want {
     std::int32_t devices = 0;
@@ -65,7 +66,8 @@ class BlockReservation {
   void record_levels(std::int32_t above, std::int32_t below);
   void publish(Cluster& cluster);
 
-  std::vector<Levels> kept_;     // by NodeId
+  std::vector<Levels> kept_;  // by NodeId
+  std::vector<std::uint64_t> keys_;
   std::vector<NodeId> keeping_;  // nodes with anything in kept_
   // While update() runs: what is taken so far, what becomes of kept_.
   std::vector<Room> taken_;

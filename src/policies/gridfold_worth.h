@@ -20,4 +20,12 @@ constexpr Worth to_worth(double devices) {
   return static_cast<Worth>(devices * kDeviceWorth + 0.5);
 }
 
+// One number more in a hash (a step of splitmix64).
+constexpr std::uint64_t mixed(std::uint64_t hash, std::uint64_t number) {
+  std::uint64_t z = (hash ^ number) + 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
 }  // namespace gridfold

@@ -174,7 +174,8 @@ class World {
     cluster_.take(at, task, *asked_);
     held_.push_back({best_->node, task, asked_});
     best_.reset();
-    if (policy_->observe(*asked_)) forget();
+    const bool learned = policy_->observe(*asked_);
+    if (settle(*policy_) || learned) forget();
   }
 
   void leave() {
@@ -232,7 +233,8 @@ class World {
 
   void learn() {
     for (std::uint64_t i = random_.below(20); i > 0; --i) {
-      if (policy_->observe(*requests_[random_.below(requests_.size())])) forget();
+      const bool learned = policy_->observe(*requests_[random_.below(requests_.size())]);
+      if (settle(*policy_) || learned) forget();
     }
     best_.reset();
   }

@@ -6,6 +6,7 @@
 
 #include "simulator/test_files.h"
 #include "stores/memory/memory_store.h"
+#include "stores/null/null_store.h"
 
 namespace gridfold {
 namespace {
@@ -69,6 +70,14 @@ TEST(SimRun, TheSameSeedGivesTheSameDecisions) {
   EXPECT_EQ(first["jobs"]["succeeded"], 500);
   options.seed = "4";
   EXPECT_NE(first["decisions_sha256"], run(options)["decisions_sha256"]);
+}
+
+TEST(SimRun, TheDecisionsAreTheSameWhetherRecordsAreKeptOrNot) {
+  auto options = options_for("nodes=4,gpus=8", test_data("traces/philly.csv"));
+  options.set = {{"load", "0.95"}, {"jobs", "500"}};
+  const auto kept = run(options);
+  options.make_store = []() -> std::unique_ptr<Store> { return std::make_unique<NullStore>(); };
+  EXPECT_EQ(run(options)["decisions_sha256"], kept["decisions_sha256"]);
 }
 
 TEST(SimRun, SaturationFillsTheClusterAndRecordsTheWay) {

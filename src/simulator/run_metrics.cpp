@@ -4,17 +4,24 @@
 #include <utility>
 
 namespace gridfold {
+namespace {
+
+constexpr std::size_t kHashedAtOnce = 16384;  // bytes: hashing long runs is cheaper
+
+}  // namespace
 
 DurationSummary summarise(std::vector<Duration> values) {
   DurationSummary summary;
   summary.count = values.size();
   if (values.empty()) return summary;
-  std::sort(values.begin(), values.end());
   double sum = 0;
   for (const auto value : values) sum += value.in_seconds();
   // The smallest value that at least this share does not exceed.
   const auto percentile = [&](std::size_t per_cent) {
-    return values[(values.size() * per_cent + 99) / 100 - 1].in_seconds();
+    const std::size_t rank = (values.size() * per_cent + 99) / 100 - 1;
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(values.begin(), at, values.end());
+    return at->in_seconds();
   };
   summary.mean_seconds = sum / static_cast<double>(values.size());
   summary.p50_seconds = percentile(50);
@@ -22,8 +29,22 @@ DurationSummary summarise(std::vector<Duration> values) {
   return summary;
 }
 
+RunMetrics::RunMetrics(const Workload& workload, std::size_t expected_jobs) : workload_(workload) {
+  jobs_.reserve(expected_jobs);
+  for (const JobSpec& shape : workload.shapes) {
+    std::vector<Held>& roles = held_.emplace_back();
+    for (const Role& role : shape.roles) {
+      Held held{0, role.each.cpu.value, static_cast<std::uint32_t>(role.count)};
+      for (const auto& device : role.each.devices) {
+        if (device.device_class == "gpu") held.gpu_thousandths += device.count * device.share.value;
+      }
+      roles.push_back(held);
+    }
+  }
+}
+
 void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
-  jobs_.push_back({job, counted, JobState::kPending, at});
+  jobs_.push_back({workload_.jobs[job].shape, counted, JobState::kPending, at});
 }
 
 void RunMetrics::committed(Instant now, const Decisions& decisions) {
@@ -31,7 +52,6 @@ void RunMetrics::committed(Instant now, const Decisions& decisions) {
     first_id_ = decisions.changed_jobs.front().value;
     numbered_ = true;
   }
-  canonical_.clear();
   for (const auto& decision : decisions.list) {
     append_canonical(decision, canonical_);
     if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
@@ -41,26 +61,39 @@ void RunMetrics::committed(Instant now, const Decisions& decisions) {
       job_changed(now, *change);
     }
   }
-  if (!canonical_.empty()) decisions_.update(canonical_);
+  if (canonical_.size() >= kHashedAtOnce) hash_decisions();
+}
+
+void RunMetrics::hash_decisions() {
+  decisions_.update(canonical_);
+  canonical_.clear();
+}
+
+std::string RunMetrics::decisions_sha256() {
+  hash_decisions();
+  return decisions_.hex();
 }
 
 void RunMetrics::cleaned(Instant now, TaskId task) { hold(now, task, -1); }
 
 void RunMetrics::hold(Instant now, TaskId task, std::int64_t sign) {
-  const JobSpec& shape = workload_.shapes[workload_.jobs[times(task.job).job].shape];
-  const TaskRequest& request = shape.role_of(task.index).each;
-  for (const auto& device : request.devices) {
-    if (device.device_class == "gpu") {
-      usage_.gpu_thousandths += sign * device.count * device.share.value;
-    }
-  }
-  usage_.millicores += sign * request.cpu.value;
+  const Held& held = held_by(task);
+  usage_.gpu_thousandths += sign * held.gpu_thousandths;
+  usage_.millicores += sign * held.millicores;
   usage_.at = now;
   if (!history_.empty() && history_.back().at == now) {
     history_.back() = usage_;
   } else {
     history_.push_back(usage_);
   }
+}
+
+const RunMetrics::Held& RunMetrics::held_by(TaskId task) const {
+  const std::vector<Held>& roles = held_[jobs_[task.job.value - first_id_].shape];
+  std::size_t role = 0;
+  for (std::uint32_t index = task.index; index >= roles[role].tasks; ++role)
+    index -= roles[role].tasks;
+  return roles[role];
 }
 
 void RunMetrics::job_changed(Instant now, const JobChanged& change) {
@@ -94,7 +127,7 @@ RunMetrics::Demand RunMetrics::gpu_demand() const {
   Demand demand;
   for (const auto& job : jobs_) {
     if (!job.counted) continue;
-    const auto asked = device_thousandths(workload_.shapes[workload_.jobs[job.job].shape], "gpu");
+    const auto asked = device_thousandths(workload_.shapes[job.shape], "gpu");
     demand.offered += asked;
     if (job.state == JobState::kCancelled && job.started.is_never()) demand.blocked += asked;
   }

@@ -33,7 +33,7 @@ DurationSummary summarise(std::vector<Duration> values);
 
 class RunMetrics {
  public:
-  explicit RunMetrics(const Workload& workload) : workload_(workload) {}
+  explicit RunMetrics(const Workload& workload, std::size_t expected_jobs = 0);
 
   // One job more, in the order of submission, before the turn that takes it in;
   // its number is the next after that of the one before. `counted` jobs enter
@@ -47,7 +47,7 @@ class RunMetrics {
   bool is_numbered(std::size_t index, JobId id) const { return id == id_of(index); }
   JobId id_of(std::size_t index) const { return JobId(first_id_ + index); }
   const UsagePoint& usage() const { return usage_; }
-  std::string decisions_sha256() const { return decisions_.hex(); }
+  std::string decisions_sha256();
   // Nodes that got a task since the last call.
   std::vector<NodeId> take_touched_nodes();
 
@@ -70,27 +70,36 @@ class RunMetrics {
 
  private:
   struct JobTimes {
-    std::uint32_t job = 0;
+    std::uint32_t shape = 0;
     bool counted = false;
     JobState state = JobState::kPending;
     Instant submitted{};
     Instant started = Instant::never();
     Instant ended = Instant::never();
   };
+  // What one task of a role holds, and how many tasks the role has.
+  struct Held {
+    std::int64_t gpu_thousandths = 0;
+    std::int64_t millicores = 0;
+    std::uint32_t tasks = 0;
+  };
+  const Held& held_by(TaskId task) const;
   JobTimes& times(JobId id) { return jobs_[id.value - first_id_]; }
+  void hash_decisions();
   void hold(Instant now, TaskId task, std::int64_t sign);
   void job_changed(Instant now, const JobChanged& change);
 
   const Workload& workload_;
-  std::vector<JobTimes> jobs_;  // by number, from first_id_ on
-  std::uint64_t first_id_ = 0;  // known from the first turn on that takes in jobs
+  std::vector<std::vector<Held>> held_;  // by shape and role
+  std::vector<JobTimes> jobs_;           // by number, from first_id_ on
+  std::uint64_t first_id_ = 0;           // known from the first turn on that takes in jobs
   bool numbered_ = false;
   UsagePoint usage_;
   std::vector<UsagePoint> history_;
   std::vector<NodeId> touched_;
   Instant last_end_{};
   Sha256 decisions_;
-  std::string canonical_;  // kept between turns for its memory
+  std::string canonical_;  // of decisions not yet hashed
 };
 
 // Mean of a usage over [from, to) by time.

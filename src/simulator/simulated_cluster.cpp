@@ -52,7 +52,7 @@ SimulatedCluster::SimulatedCluster(std::vector<NodeSpec> nodes, SimulatedCluster
 
 SimulatedCluster::~SimulatedCluster() = default;
 
-void SimulatedCluster::set_truth(JobId job, TaskTruth truth) { truths_[job] = truth; }
+void SimulatedCluster::set_truth(JobId job, TaskTruth truth) { jobs_[job].truth = truth; }
 
 Instant SimulatedCluster::next_event() const { return steps_.next(); }
 
@@ -70,7 +70,7 @@ Result<void> SimulatedCluster::open(EventSink sink) {
 }
 
 void SimulatedCluster::launch(const LaunchOrder& order) {
-  if (find(order.task, order.attempt) != nullptr) return;
+  if (find(order.task, order.attempt) != kNoSlot) return;
   const auto node = node_index_.find(order.node);
   if (node == node_index_.end()) {
     report_after(options_.start_latency,
@@ -79,9 +79,8 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
     return;
   }
   if (nodes_[node->second].state != NodeState::kUp) return;  // the order does not get there
-  std::uint32_t& newest = newest_[order.task];
-  if (order.attempt < newest) return;  // an order of an older epoch
-  newest = order.attempt;
+  Task& task = jobs_[order.task.job].task(order.task.index);
+  if (order.attempt < task.newest) return;  // an order of an older epoch
   std::uint32_t slot = static_cast<std::uint32_t>(attempts_.size());
   if (free_attempts_.empty()) {
     attempts_.emplace_back();
@@ -102,36 +101,39 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
   attempt.spec = order.spec;
   attempt.version = version;
   if (faulty()) attempt.fault = faults_->launch_fault();
-  attempt_index_.emplace(AttemptKey{order.task, order.attempt}, slot);
+  attempt.there = true;
+  if (task.slot != kNoSlot) older_.emplace(std::pair(order.task, task.newest), task.slot);
+  task.newest = order.attempt;
+  task.slot = slot;
   steps_.push(clock_.now() + options_.start_latency, {StepKind::kBegin, slot, version});
 }
 
 void SimulatedCluster::stop(const StopOrder& order) {
-  const std::uint32_t* slot = find(order.task, order.attempt);
-  if (slot == nullptr) return;
-  Attempt& attempt = attempts_[*slot];
+  const std::uint32_t slot = find(order.task, order.attempt);
+  if (slot == kNoSlot) return;
+  Attempt& attempt = attempts_[slot];
   if (nodes_[attempt.node].state != NodeState::kUp) return;  // the order does not get there
   const auto phase = attempt.seen.phase;
   if (phase == ObservedTask::Phase::kStarting) {
-    plan_end(*slot, clock_.now(), by_signal(signal_number(order.signal)));
+    plan_end(slot, clock_.now(), by_signal(signal_number(order.signal)));
   } else if (phase == ObservedTask::Phase::kRunning) {
-    const auto truth = truths_.find(order.task.job);
-    const Duration needs = truth == truths_.end() ? Duration{} : truth->second.stop_time;
+    const auto& truth = jobs_[order.task.job].truth;
+    const Duration needs = truth ? truth->stop_time : Duration{};
     const bool in_time = !attempt.signalled && needs <= order.grace;
     const Instant at = clock_.now() + (in_time ? needs : order.grace);
     attempt.signalled = true;
     if (at < attempt.ends) {
-      plan_end(*slot, at, by_signal(in_time ? signal_number(order.signal) : SIGKILL));
+      plan_end(slot, at, by_signal(in_time ? signal_number(order.signal) : SIGKILL));
     }
   }
 }
 
 void SimulatedCluster::forget(TaskId task, std::uint32_t attempt) {
-  const std::uint32_t* slot = find(task, attempt);
-  if (slot == nullptr) return;
-  const auto phase = attempts_[*slot].seen.phase;
+  const std::uint32_t slot = find(task, attempt);
+  if (slot == kNoSlot) return;
+  const auto phase = attempts_[slot].seen.phase;
   if (phase == ObservedTask::Phase::kCleaned || phase == ObservedTask::Phase::kLaunchFailed) {
-    drop(*slot);
+    drop(slot);
   }
 }
 
@@ -156,10 +158,8 @@ Result<LogChunk> SimulatedCluster::read_log(std::string_view job_uid, TaskId, st
 
 std::vector<SimulatedCluster::Presence> SimulatedCluster::presences() const {
   std::vector<Presence> all;
-  all.reserve(attempt_index_.size());
-  for (const auto& [key, slot] : attempt_index_) {
-    const Attempt& attempt = attempts_[slot];
-    all.push_back({attempt.seen, attempt.devices, attempt.start, attempt.spec});
+  for (const Attempt& attempt : attempts_) {
+    if (attempt.there) all.push_back({attempt.seen, attempt.devices, attempt.start, attempt.spec});
   }
   std::sort(all.begin(), all.end(), [](const Presence& a, const Presence& b) {
     return std::pair(a.task.task, a.task.attempt) < std::pair(b.task.task, b.task.attempt);
@@ -177,10 +177,7 @@ bool SimulatedCluster::lose_node(std::string_view name, Fencing fencing) {
   if (fencing == Fencing::kFenced) {
     // Power is off: whatever was there is gone, without a word.
     for (std::uint32_t slot = 0; slot < attempts_.size(); ++slot) {
-      const Attempt& attempt = attempts_[slot];
-      if (attempt.node != index || find(attempt.seen.task, attempt.seen.attempt) == nullptr)
-        continue;
-      if (attempt_index_.at({attempt.seen.task, attempt.seen.attempt}) == slot) drop(slot);
+      if (attempts_[slot].there && attempts_[slot].node == index) drop(slot);
     }
   }
   steps_.push(clock_.now() + options_.loss_detection,
@@ -252,20 +249,20 @@ void SimulatedCluster::perform(const Step& step) {
 void SimulatedCluster::begin(std::uint32_t slot) {
   Attempt& attempt = attempts_[slot];
   const TaskId task = attempt.seen.task;
-  const auto truth = truths_.find(task.job);
+  Job& job = jobs_[task.job];
+  const auto& truth = job.truth;
   if (attempt.fault) return fail_launch(slot, "injected fault", *attempt.fault);
-  if (truth == truths_.end()) {
+  if (!truth) {
     return fail_launch(slot, "the simulation knows no duration for this job", LaunchFault::kJob);
   }
-  if (!truth->second.startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
+  if (!truth->startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
   attempt.seen.phase = ObservedTask::Phase::kRunning;
   attempt.begun = clock_.now();
-  if (!truth->second.duration.is_unlimited()) {
-    const auto saved = saved_.find(task);
-    const Duration done = saved == saved_.end() ? Duration{} : saved->second;
+  if (!truth->duration.is_unlimited()) {
     ExitStatus status;
-    status.code = truth->second.exit_code;
-    plan_end(slot, clock_.now() + (truth->second.duration.bound() - done), status);
+    status.code = truth->exit_code;
+    const Duration done = job.task(task.index).saved;
+    plan_end(slot, clock_.now() + (truth->duration.bound() - done), status);
   }
   if (faulty()) {
     const auto life = faults_->shim_loss();
@@ -319,7 +316,7 @@ void SimulatedCluster::save_progress(const Attempt& attempt) {
     if (!interval.is_known() || interval.value() <= Duration{}) return;
     kept = Duration{kept.ns - kept.ns % interval.value().ns};
   }
-  Duration& saved = saved_[attempt.seen.task];
+  Duration& saved = jobs_[attempt.seen.task.job].task(attempt.seen.task.index).saved;
   saved = saved + kept;
 }
 
@@ -333,7 +330,14 @@ void SimulatedCluster::clean(std::uint32_t slot) {
 
 void SimulatedCluster::drop(std::uint32_t slot) {
   Attempt& attempt = attempts_[slot];
-  attempt_index_.erase({attempt.seen.task, attempt.seen.attempt});
+  const TaskId id = attempt.seen.task;
+  Task& task = jobs_[id.job].task(id.index);
+  if (task.slot == slot) {
+    task.slot = kNoSlot;
+  } else {
+    older_.erase({id, attempt.seen.attempt});
+  }
+  attempt.there = false;
   ++attempt.version;
   attempt.spec.reset();
   free_attempts_.push_back(slot);
@@ -352,8 +356,8 @@ void SimulatedCluster::reach_again(std::uint32_t index) {
   ++node.version;
   report(NodeJoined{node.spec}, index);
   for (const auto& presence : presences()) {
-    const std::uint32_t* slot = find(presence.task.task, presence.task.attempt);
-    if (slot != nullptr && attempts_[*slot].node == index) tell_phase(attempts_[*slot]);
+    const std::uint32_t slot = find(presence.task.task, presence.task.attempt);
+    if (slot != kNoSlot && attempts_[slot].node == index) tell_phase(attempts_[slot]);
   }
 }
 
@@ -401,9 +405,13 @@ void SimulatedCluster::report_after(Duration delay, Event event) {
   steps_.push(clock_.now() + delay, {StepKind::kReport, index, sink_version_});
 }
 
-std::uint32_t* SimulatedCluster::find(TaskId task, std::uint32_t attempt) {
-  const auto found = attempt_index_.find({task, attempt});
-  return found == attempt_index_.end() ? nullptr : &found->second;
+std::uint32_t SimulatedCluster::find(TaskId id, std::uint32_t attempt) {
+  const Job* job = jobs_.find(id.job);
+  const Task* task = job == nullptr ? nullptr : job->find(id.index);
+  if (task == nullptr) return kNoSlot;
+  if (task->newest == attempt) return task->slot;
+  const auto older = older_.find({id, attempt});
+  return older == older_.end() ? kNoSlot : older->second;
 }
 
 bool SimulatedCluster::faulty() const { return faults_ && faults_->active(clock_.now()); }

@@ -14,11 +14,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/id_map.h"
 #include "control/backend.h"
 #include "simulator/event_queue.h"
 #include "simulator/fault_plan.h"
@@ -98,8 +101,31 @@ class SimulatedCluster : public Backend {
     Instant begun{};
     Instant ends = Instant::never();
     bool signalled = false;
+    bool there = false;  // false: the slot is free
     // Counts changes of plan: a step of an older version is void.
     std::uint32_t version = 0;
+  };
+  // What is known of a task: orders of older attempts than the newest are
+  // refused.
+  static constexpr std::uint32_t kNoSlot = UINT32_MAX;
+  struct Task {
+    std::uint32_t newest = 0;      // attempt ordered
+    std::uint32_t slot = kNoSlot;  // of that attempt, while it is there
+    Duration saved{};              // work kept by checkpoints
+  };
+  struct Job {
+    std::optional<TaskTruth> truth;
+    Task first;                // most jobs have one task
+    std::vector<Task> others;  // those ever ordered, from the second on
+    Task& task(std::uint32_t index) {
+      if (index == 0) return first;
+      if (index > others.size()) others.resize(index);
+      return others[index - 1];
+    }
+    const Task* find(std::uint32_t index) const {
+      if (index == 0) return &first;
+      return index > others.size() ? nullptr : &others[index - 1];
+    }
   };
   enum class NodeState : std::uint8_t { kUp, kOff, kCut };
   struct Node {
@@ -123,17 +149,6 @@ class SimulatedCluster : public Backend {
     std::uint32_t index;  // of an attempt, a node or a report
     std::uint32_t version;
   };
-  struct AttemptKey {
-    TaskId task;
-    std::uint32_t attempt;
-    friend bool operator==(const AttemptKey&, const AttemptKey&) = default;
-  };
-  struct AttemptHash {
-    std::size_t operator()(const AttemptKey& key) const {
-      return std::hash<TaskId>{}(key.task) * 31 + key.attempt;
-    }
-  };
-
   void perform(const Step& step);
   void begin(std::uint32_t slot);
   void fail_launch(std::uint32_t slot, std::string message, LaunchFault fault);
@@ -150,7 +165,8 @@ class SimulatedCluster : public Backend {
   void report(Event event, std::uint32_t node);
   // From anywhere: after the delay.
   void report_after(Duration delay, Event event);
-  std::uint32_t* find(TaskId task, std::uint32_t attempt);
+  // Its slot, or kNoSlot when it is not there.
+  std::uint32_t find(TaskId task, std::uint32_t attempt);
   bool faulty() const;
 
   SimulatedClusterOptions options_;
@@ -162,13 +178,12 @@ class SimulatedCluster : public Backend {
 
   std::vector<Node> nodes_;
   std::unordered_map<std::string, std::uint32_t> node_index_;
-  std::unordered_map<JobId, TaskTruth> truths_;
-  std::unordered_map<TaskId, std::uint32_t> newest_;  // attempt ordered: older ones are refused
-  std::unordered_map<TaskId, Duration> saved_;        // work kept by checkpoints
+  IdMap<JobId, Job> jobs_;
 
   std::vector<Attempt> attempts_;
   std::vector<std::uint32_t> free_attempts_;
-  std::unordered_map<AttemptKey, std::uint32_t, AttemptHash> attempt_index_;
+  // Attempts that are still there beside a newer one of their task.
+  std::map<std::pair<TaskId, std::uint32_t>, std::uint32_t> older_;
 
   EventQueue<Step> steps_;
   std::vector<Event> outbox_;  // reports that a step will give

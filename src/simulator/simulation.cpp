@@ -20,15 +20,16 @@ class Run {
         options_(options),
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
-        metrics_(input.workload),
+        metrics_(input.workload, input.arrivals.size()),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
+        specs_(shared_specs(input.workload)),
         executor_(clock_),
         loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
   Result<SimulationResult> run() {
     const auto began = std::chrono::steady_clock::now();
-    auto started = loop_.start([this](Event event) { reported(std::move(event)); });
+    auto started = loop_.start([this](Event&& event) { reported(std::move(event)); });
     if (!started) return started.error();
     cluster_.advance();
     loop_.turn();
@@ -44,6 +45,16 @@ class Run {
   }
 
  private:
+  using Specs = std::vector<std::shared_ptr<const JobSpec>>;
+  // By shape: jobs of one shape share a specification, for nobody asks for a
+  // simulated job by its name.
+  static Specs shared_specs(const Workload& workload) {
+    Specs specs;
+    for (const JobSpec& shape : workload.shapes)
+      specs.push_back(std::make_shared<const JobSpec>(shape));
+    return specs;
+  }
+
   ControlOptions control_options() {
     ControlOptions control;
     control.history = History::kDrop;
@@ -86,7 +97,7 @@ class Run {
     ++events_;
     const std::size_t index = arrived_++;
     SubmitRequest request;
-    request.jobs.push_back(spec_of(input_.workload, input_.workload.jobs[arrival.job]));
+    request.jobs.emplace_back(specs_[input_.workload.jobs[arrival.job].shape]);
     metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
     loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
       const Arrival& accepted = input_.arrivals[index];
@@ -112,7 +123,7 @@ class Run {
     if (any) loop_.turn();
   }
 
-  void reported(Event event) {
+  void reported(Event&& event) {
     if (const auto* cleaned = std::get_if<TaskCleaned>(&event)) {
       metrics_.cleaned(clock_.now(), cleaned->task);
     }
@@ -233,6 +244,7 @@ class Run {
   RunMetrics metrics_;
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
+  Specs specs_;
   VirtualExecutor executor_;
   ControlLoop loop_;
 

@@ -4,12 +4,6 @@
 
 namespace gridfold {
 
-JobSpec spec_of(const Workload& workload, const TraceJob& job) {
-  JobSpec spec = workload.shapes[job.shape];
-  spec.name = job.name;
-  return spec;
-}
-
 std::int64_t device_thousandths(const JobSpec& spec, std::string_view device_class) {
   std::int64_t sum = 0;
   for (const auto& role : spec.roles) {

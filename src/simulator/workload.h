@@ -28,9 +28,6 @@ struct Workload {
   std::vector<TraceJob> jobs;   // in the order of the file
 };
 
-// The job's specification as it is submitted.
-JobSpec spec_of(const Workload& workload, const TraceJob& job);
-
 // Thousandths of devices of a class that all tasks of the spec ask for
 // together, and millicores.
 std::int64_t device_thousandths(const JobSpec& spec, std::string_view device_class);

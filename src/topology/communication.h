@@ -33,8 +33,12 @@ struct StepTime {
   Duration communication;                // of that, the latter
   LinkKind slowest = LinkKind::kNvlink;  // what bounds the longest exchange
   // Time summed over all links: of two equally fast placements the one with
-  // less of it leaves more to others.
+  // less of it leaves more to others, and a search that prefers it is led over
+  // the plateaus that a bottleneck makes.
   Duration work;
+  bool better_than(const StepTime& other) const {
+    return step != other.step ? step < other.step : work < other.work;
+  }
 };
 
 class ExpectedTime {

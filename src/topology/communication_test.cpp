@@ -113,7 +113,7 @@ TEST(Communication, AnNvlinkDomainLargerThanANodeNeedsNoCards) {
   FabricSpec spec;
   spec.layouts = {four_on_pcie()};
   spec.layout_of_node.assign(4, 0);
-  const auto rack = *tree.find(std::vector<std::string>{"rack-0"});
+  const auto rack = *tree.find(std::vector<DomainStep>{"rack-0"});
   spec.links = {{LinkKind::kNvlink, {rack}, {rack}, Unknown{}, gigabits(7'200)}};
   const Machine machine = machine_of(nodes, spec);
   const Bytes bytes(1'000'000'000);
@@ -140,7 +140,7 @@ TEST(Communication, OtherRailsGoOverTheSpine) {
   FabricSpec spec;
   spec.layouts = {eight_linked()};
   spec.layout_of_node.assign(2, 0);
-  const auto pod = *tree.find(std::vector<std::string>{"rack-0"});
+  const auto pod = *tree.find(std::vector<DomainStep>{"rack-0"});
   spec.links = {{LinkKind::kSpine, {pod}, {pod}, Unknown{}, gigabits(100)}};
   const Machine machine = machine_of(nodes, spec);
   const Bytes bytes(10'000'000);

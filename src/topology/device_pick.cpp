@@ -74,10 +74,8 @@ std::size_t next_device(const NodeLayout& layout, std::uint64_t group, std::uint
   return best;
 }
 
-}  // namespace
-
-std::uint64_t pick_devices(const NodeLayout& layout, std::uint64_t free, std::int32_t tasks,
-                           std::int32_t each) {
+std::uint64_t pick_linked(const NodeLayout& layout, std::uint64_t free, std::int32_t tasks,
+                          std::int32_t each) {
   std::uint64_t taken = 0;
   if (std::popcount(free) == tasks * each) return free;
   for (std::int32_t i = 0; i < tasks; ++i) {
@@ -93,8 +91,10 @@ std::uint64_t pick_devices(const NodeLayout& layout, std::uint64_t free, std::in
   return taken;
 }
 
+// Cuts devices picked for several tasks into tasks of `each`, as the devices
+// follow one another in the node: near ones into one task, or into one each.
 std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uint64_t devices,
-                                          std::int32_t each) {
+                                          std::int32_t each, DevicePick pick) {
   std::vector<std::size_t> order;
   for (std::uint64_t left = devices; left != 0; left &= left - 1) {
     order.push_back(static_cast<std::size_t>(std::countr_zero(left)));
@@ -104,9 +104,29 @@ std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uin
   });
   std::vector<std::uint64_t> tasks(order.size() / static_cast<std::size_t>(each));
   for (std::size_t i = 0; i < order.size(); ++i) {
-    tasks[i / static_cast<std::size_t>(each)] |= std::uint64_t{1} << order[i];
+    const std::size_t task =
+        pick == DevicePick::kLinked ? i / static_cast<std::size_t>(each) : i % tasks.size();
+    tasks[task] |= std::uint64_t{1} << order[i];
   }
   return tasks;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> pick_devices(const Fabric::Layout& layout, std::uint64_t free,
+                                        std::int32_t tasks, std::int32_t each, DevicePick pick) {
+  if (pick != DevicePick::kAcrossCards) {
+    return cut_into_tasks(layout, pick_linked(layout, free, tasks, each), each, pick);
+  }
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(tasks));
+  for (std::uint64_t& task : out) {
+    for (std::int32_t missing = each; missing > 0; --missing) {
+      const std::size_t d = next_device(layout, free, task, task);
+      task |= std::uint64_t{1} << d;
+      free &= ~(std::uint64_t{1} << d);
+    }
+  }
+  return out;
 }
 
 }  // namespace gridfold

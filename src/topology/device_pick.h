@@ -10,13 +10,15 @@
 
 namespace gridfold {
 
-// `tasks` times `each` devices out of `free`, which has as many.
-std::uint64_t pick_devices(const NodeLayout& layout, std::uint64_t free, std::int32_t tasks,
-                           std::int32_t each);
+enum class DevicePick : std::uint8_t {
+  kLinked,       // each task's devices on one island or socket
+  kAcrossCards,  // each task's devices next to different network cards
+  kInterleaved,  // the tasks' first devices together, their second, …
+};
 
-// Cuts devices picked for several tasks into tasks of `each`: near ones
-// together, as the devices follow one another in the node.
-std::vector<std::uint64_t> cut_into_tasks(const Fabric::Layout& layout, std::uint64_t devices,
-                                          std::int32_t each);
+// `tasks` tasks of `each` devices out of `free`, which has as many: the devices
+// of each task.
+std::vector<std::uint64_t> pick_devices(const Fabric::Layout& layout, std::uint64_t free,
+                                        std::int32_t tasks, std::int32_t each, DevicePick pick);
 
 }  // namespace gridfold

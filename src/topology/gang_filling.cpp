@@ -18,7 +18,7 @@ GangFilling::GangFilling(const LinkTraffic& traffic)
   }
 }
 
-std::vector<std::vector<TaskPlace>> GangFilling::all(const GangShape& shape,
+std::vector<std::vector<TaskPlace>> GangFilling::all(GangShape shape,
                                                      std::int32_t domains_per_level) {
   std::int32_t most = 0;
   for (const std::uint64_t free : shape.free) {
@@ -29,10 +29,14 @@ std::vector<std::vector<TaskPlace>> GangFilling::all(const GangShape& shape,
     if (at_once > 0 && shape.tasks % at_once != 0) continue;
     count_slots(shape, at_once);
     for (const DomainId domain : candidates(shape.tasks, domains_per_level)) {
-      std::vector<TaskPlace> filling;
-      pack(shape, domain, shape.tasks, filling);
-      if (std::find(fillings.begin(), fillings.end(), filling) != fillings.end()) continue;
-      fillings.push_back(std::move(filling));
+      for (const DevicePick pick :
+           {DevicePick::kLinked, DevicePick::kAcrossCards, DevicePick::kInterleaved}) {
+        shape.pick = pick;
+        std::vector<TaskPlace> filling;
+        pack(shape, domain, shape.tasks, filling);
+        if (std::find(fillings.begin(), fillings.end(), filling) != fillings.end()) continue;
+        fillings.push_back(std::move(filling));
+      }
     }
   }
   return fillings;
@@ -126,20 +130,21 @@ std::int64_t GangFilling::awkwardness(const GangShape& shape, DomainId domain,
   const NodeId node = fabric_.tree().nodes_beneath(domain)[0];
   const auto& seats = fabric_.layout(node).devices;
   std::uint64_t groups = 0;
-  for (std::uint64_t left = pick_devices(fabric_.layout(node), shape.free[node.value],
-                                         static_cast<std::int32_t>(tasks), shape.devices_per_task);
-       left != 0; left &= left - 1) {
-    const DeviceSeat& seat = seats[static_cast<std::size_t>(std::countr_zero(left))];
-    groups |= std::uint64_t{1} << (seat.island >= 0 ? seat.island : seat.socket);
+  for (std::uint64_t task :
+       pick_devices(fabric_.layout(node), shape.free[node.value], static_cast<std::int32_t>(tasks),
+                    shape.devices_per_task, DevicePick::kLinked)) {
+    for (; task != 0; task &= task - 1) {
+      const DeviceSeat& seat = seats[static_cast<std::size_t>(std::countr_zero(task))];
+      groups |= std::uint64_t{1} << (seat.island >= 0 ? seat.island : seat.socket);
+    }
   }
   return std::popcount(groups) * 1'000'000 + others;
 }
 
 void GangFilling::take(const GangShape& shape, NodeId node, std::uint64_t free, std::int32_t tasks,
                        std::vector<TaskPlace>& out) const {
-  const Fabric::Layout& layout = fabric_.layout(node);
-  const std::uint64_t taken = pick_devices(layout, free, tasks, shape.devices_per_task);
-  for (const std::uint64_t devices : cut_into_tasks(layout, taken, shape.devices_per_task)) {
+  for (const std::uint64_t devices :
+       pick_devices(fabric_.layout(node), free, tasks, shape.devices_per_task, shape.pick)) {
     out.push_back({node, devices});
   }
 }

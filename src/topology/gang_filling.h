@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "topology/device_pick.h"
 #include "topology/rank_map.h"
 
 namespace gridfold {
@@ -18,16 +19,16 @@ struct GangShape {
   std::int32_t tasks = 1;
   std::int32_t devices_per_task = 1;
   std::span<const std::uint64_t> free;
+  DevicePick pick = DevicePick::kLinked;
 };
 
 class GangFilling {
  public:
   explicit GangFilling(const LinkTraffic& traffic);
 
-  // Different fillings, in no other order than that of the search; at most
-  // `domains_per_level` domains of each level are filled. Empty when the gang
-  // does not fit at all.
-  std::vector<std::vector<TaskPlace>> all(const GangShape& shape, std::int32_t domains_per_level);
+  // Different fillings, with either pick of devices; at most `domains_per_level`
+  // domains of each level are filled. Empty when the gang does not fit at all.
+  std::vector<std::vector<TaskPlace>> all(GangShape shape, std::int32_t domains_per_level);
 
   // `tasks` tasks in the domain, tightly: the tightest child that holds all;
   // without one the largest whole, then the rest. False when they do not fit.

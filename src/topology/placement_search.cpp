@@ -101,12 +101,13 @@ PlacementSearch::Draft PlacementSearch::judged(std::vector<TaskPlace> tasks) {
 
 void PlacementSearch::improve(Draft& draft) {
   for (bool better = true; better && !exhausted();) {
-    better = move_domains(draft);
-    better = empty_nodes(draft) || better;
-    better = move_blocks(draft) || better;
-    better = move_tasks(draft) || better;
+    // The near moves first: else a kicked draft goes straight back.
+    better = change_devices(draft);
     better = swap_ranks(draft) || better;
-    better = change_devices(draft) || better;
+    better = move_tasks(draft) || better;
+    better = move_blocks(draft) || better;
+    better = empty_nodes(draft) || better;
+    better = move_domains(draft) || better;
   }
 }
 

@@ -55,12 +55,7 @@ class PlacementSearch {
   struct Draft {
     std::vector<TaskPlace> tasks;  // in order of their ranks
     StepTime expected;
-    // Of the equally fast the one with less work, which leads over the plateaus
-    // that a bottleneck makes.
-    bool better_than(const Draft& other) const {
-      return expected.step != other.expected.step ? expected.step < other.expected.step
-                                                  : expected.work < other.expected.work;
-    }
+    bool better_than(const Draft& other) const { return expected.better_than(other.expected); }
   };
 
   Draft judged(std::vector<TaskPlace> tasks);

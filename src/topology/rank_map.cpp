@@ -32,7 +32,7 @@ RankMap RankMapper::map(const JobTraffic& job, std::vector<TaskPlace>& tasks,
     if (map.evaluations >= max_evaluations || trial_ == tasks) return;
     ++map.evaluations;
     const StepTime time = judge(job, trial_);
-    if (time.step >= map.expected.step) return;
+    if (!time.better_than(map.expected)) return;
     map.expected = time;
     tasks = trial_;
   };
@@ -152,7 +152,7 @@ void RankMapper::improve(const JobTraffic& job, std::vector<TaskPlace>& tasks, R
         ++map.evaluations;
         std::swap(tasks[i], tasks[j]);
         const StepTime time = judge(job, tasks);
-        if (time.step < map.expected.step) {
+        if (time.better_than(map.expected)) {
           map.expected = time;
           better = true;
         } else {

@@ -61,7 +61,7 @@ struct Machine {
   std::unique_ptr<LinkTraffic> traffic;
 
   DomainId rack(const std::string& name) const {
-    return *tree->find(std::vector<std::string>{name});
+    return *tree->find(std::vector<DomainStep>{name});
   }
 };
 
@@ -82,7 +82,7 @@ inline Machine racks_of(std::size_t racks, std::size_t nodes_per_rack, const Nod
   spec.layouts = {layout};
   spec.layout_of_node.assign(nodes.size(), 0);
   for (std::size_t r = 0; r < racks; ++r) {
-    const auto rack = *tree.find(std::vector<std::string>{"rack-" + std::to_string(r)});
+    const auto rack = *tree.find(std::vector<DomainStep>{"rack-" + std::to_string(r)});
     spec.links.push_back({LinkKind::kLeaf,
                           {rack},
                           {DomainTree::root()},

@@ -1,9 +1,9 @@
 // Judges a placement by a simulation of its flows: a second opinion that
 // shares no code with the model in src/topology. Each flow takes its path of
 // links, all flows and those of other jobs share each link max-min fairly
-// until one has passed, then anew, and an exchange ends with its last flow. Every link is as fast and every
-// hop as slow as it truly is, which the placer does not know: within ±10 % of
-// what the world says.
+// until one has passed, then anew, and an exchange ends with its last flow. Every link is as fast
+// and every hop as slow as it truly is, which the placer does not know: within ±10 % of what the
+// world says.
 //
 // It knows rings (one channel a card) and two-level all-reduces, no trees.
 #pragma once

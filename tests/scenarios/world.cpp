@@ -100,7 +100,9 @@ void World::pump() {
 
 std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths) {
   if (!loop_) open();
-  loop_->submit({"default", "", "", std::move(jobs)}, [&](Result<SubmitAnswer> answer) {
+  SubmitRequest batch;
+  for (JobSpec& job : jobs) batch.jobs.emplace_back(std::move(job));
+  loop_->submit(std::move(batch), [&](Result<SubmitAnswer> answer) {
     if (!answer) {
       errors_ += "error: " + answer.error().describe() + "\n";
       return;

@@ -386,8 +386,8 @@ std::string_view to_string(ActionKind kind) {
 World draw_world(std::uint64_t seed) {
   World world;
   RandomStream random(seed, "world.frame");
-  static constexpr std::array<std::string_view, 4> kPolicies = {"best_fit", "fgd", "dot_product",
-                                                                "random"};
+  static constexpr std::array<std::string_view, 5> kPolicies = {"best_fit", "fgd", "dot_product",
+                                                                "random", "gridfold"};
   world.policy = std::string(pick(random, kPolicies));
   world.tie_break =
       pick(random, std::array{TieBreak::kLowestName, TieBreak::kRandom, TieBreak::kSeededOrder});

@@ -1,0 +1,155 @@
+// The tables of the policy `gridfold` on cases small enough to do by hand.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "policies/gridfold_churn.h"
+#include "policies/gridfold_mix.h"
+#include "policies/gridfold_node_value.h"
+#include "policies/gridfold_stranding.h"
+#include "policies/gridfold_tables.h"
+#include "policies/gridfold_tightness.h"
+#include "policies/test_room.h"
+
+namespace gridfold {
+namespace {
+
+constexpr Worth kHalf = kDeviceWorth / 2;
+
+TEST(GridfoldMixTest, OldArrivalsWeighLess) {
+  LearnedMix mix(100);
+  const Request old = request_for(1000, 1, 500, 0);
+  const Request recent = request_for(2000, 1, 500, 1);
+  mix.add(old);
+  for (int i = 0; i < 100; ++i) mix.add(recent);
+  const std::int64_t weight = mix.kinds().at(kind_of(old));
+  EXPECT_NEAR(static_cast<double>(mix.unit()) / static_cast<double>(weight), 2.70, 0.03);  // ~ e
+  EXPECT_EQ(mix.demand(0), mix.weight() * 500);
+}
+
+TEST(GridfoldMixTest, WeightsStaySmallAndTheForgottenGo) {
+  LearnedMix mix(100);
+  mix.add(request_for(1000, 1, 500, 0));
+  for (int i = 0; i < 10000; ++i) mix.add(request_for(2000, 2, 1000, 1));
+  EXPECT_EQ(mix.kinds().size(), 1u);
+  EXPECT_LT(mix.unit(), std::int64_t{1} << 29);
+  EXPECT_EQ(mix.demand(0), mix.weight() * 2000);
+}
+
+TEST(GridfoldMixTest, MemoryDoesNotSplitAKind) {
+  LearnedMix mix(100);
+  Request large = request_for(1000, 1, 500, 0);
+  large.memory = 1 << 20;
+  mix.add(large);
+  mix.add(request_for(1000, 1, 500, 1));
+  EXPECT_EQ(mix.kinds().size(), 1u);
+}
+
+TEST(GridfoldNodeValueTest, TheBestFillAtEachPriceOfACore) {
+  // Halves worth half a device with 10 cores each, and thirds of 30 % with none.
+  const DeviceValue value(std::vector<DeviceValue::Item>{{50, kHalf, 10000}, {30, kHalf / 2, 0}});
+  EXPECT_EQ(value.of(29)[0], 0);
+  EXPECT_EQ(value.of(49)[0], kHalf / 2);
+  EXPECT_EQ(value.of(100)[0], 2 * kHalf);
+  // A core at 0.05: a half is worth nothing more, three small ones are.
+  const std::size_t twentieth = 7;
+  EXPECT_EQ(cost_of_cpu(10000)[twentieth], kHalf);
+  EXPECT_EQ(value.of(100)[twentieth], 3 * (kHalf / 2));
+}
+
+TEST(GridfoldNodeValueTest, CostOfCpuStaysInRange) {
+  const ByCorePrice most = cost_of_cpu(INT64_MAX / 1000);
+  EXPECT_EQ(most, cost_of_cpu(32'768'000));
+  EXPECT_GT(most.back(), 0);
+}
+
+TEST(GridfoldStrandingTest, DevicesWithoutCpuAreStranded) {
+  // Tasks for one device and 4 cores; the largest node has 2 devices, 16 cores.
+  const Stranding stranding(std::vector<Stranding::Task>{{1000, 4000, 7}}, {2000, 16000});
+  EXPECT_EQ(stranding.at(2000, 8000), 0);
+  EXPECT_EQ(stranding.at(2000, 7000), kDeviceWorth);
+  EXPECT_EQ(stranding.at(2000, 3000), 2 * kDeviceWorth);
+  EXPECT_EQ(stranding.at(1000, 3000), kDeviceWorth);
+  // Between the cells linearly, beyond the table as at its edge.
+  EXPECT_EQ(stranding.at(2000, 7500), kHalf);
+  EXPECT_EQ(stranding.at(9000, 7000), kDeviceWorth);
+  EXPECT_EQ(stranding.at(2000, 900000), 0);
+}
+
+TEST(GridfoldStrandingTest, ATaskAtRandomOfThoseThatFit) {
+  // 4 cores, one device: a hungry task leaves none, a modest one leaves none idle.
+  const Stranding stranding(std::vector<Stranding::Task>{{500, 4000, 1}, {500, 1000, 3}},
+                            {1000, 64000});
+  // A quarter take all cores and strand one half; of the others with 3 cores
+  // left only modest ones fit.
+  EXPECT_EQ(stranding.at(1000, 4000), kHalf / 4);
+}
+
+TEST(GridfoldStrandingTest, NothingKnownNothingStranded) {
+  EXPECT_EQ(Stranding().at(2000, 0), 0);
+  EXPECT_EQ(Stranding::distance(Stranding(), Stranding()), 0);
+}
+
+TEST(GridfoldChurnTest, UnusableIsTheShareTimesThoseTooLargeForIt) {
+  WeightByStep weight{};
+  weight[50] = 1;
+  weight[100] = 1;
+  const UnusableShare unusable = unusable_share(weight, 4);  // two more want another model
+  EXPECT_NEAR(unusable[40], kDeviceWorth * 40 / 100, 1);
+  EXPECT_NEAR(unusable[60], kDeviceWorth * 60 / 100 * 3 / 4, 1);
+  EXPECT_NEAR(unusable[100], kHalf, 1);
+}
+
+TEST(GridfoldChurnTest, BlocksAreWorthWhatWholeTasksCouldTake) {
+  BlockWorth::DemandByCount demand{};
+  demand[4] = 1;
+  const BlockWorth worth(demand, 2);
+  EXPECT_EQ(worth.of(3), 0);
+  EXPECT_NEAR(worth.of(4), 4 * kHalf / 5, 1);
+  EXPECT_EQ(worth.of(7), worth.of(4));
+  EXPECT_NEAR(worth.of(8), 8 * kHalf / 5, 1);
+}
+
+TEST(GridfoldTightnessTest, LeavesScoresAloneUntilSomethingLeaves) {
+  EXPECT_EQ(Tightness().refine(-7, 64000, 8000), -7);
+}
+
+TEST(GridfoldTightnessTest, DevicesCountWhereCpuSuffices) {
+  const Tightness::Room largest{100'000, 8000};
+  const Tightness::Room capacity{1'000'000, 80'000};
+  const Tightness ample(largest, capacity, {1'000'000, 100'000});
+  EXPECT_EQ(ample.refine(3, 50'000, 4000), 300 - 500 - 500);
+  const Tightness short_of_cpu(largest, capacity, {1'000'000, 80'000});
+  EXPECT_EQ(short_of_cpu.refine(3, 50'000, 4000), 300 - 500);
+}
+
+TEST(GridfoldTablesTest, ModelsThatTheSameTasksAcceptShareTheirTables) {
+  LearnedMix mix(4096);
+  Request tied = request_for(1000, 1, 1000, 0);
+  tied.devices[0].models = {2};
+  for (int i = 0; i < 10; ++i) mix.add(tied);
+  for (int i = 0; i < 10; ++i) mix.add(request_for(1000, 1, 400, 1));
+  const GridfoldTables tables(mix, {{8000, 64000}}, Departures::kNone);
+  EXPECT_EQ(&tables.pool(0, 0), &tables.pool(0, 1));
+  EXPECT_EQ(&tables.pool(0, 0), &tables.pool(0, 9));
+  EXPECT_NE(&tables.pool(0, 0), &tables.pool(0, 2));
+  // Only slices may take a device of model 0: two of 40 % fill it.
+  EXPECT_EQ(tables.pool(0, 0).value.of(100)[0], tables.price(request_for(0, 2, 400)));
+  EXPECT_EQ(tables.pool(0, 2).value.of(100)[0], kDeviceWorth);
+}
+
+TEST(GridfoldTablesTest, AlikeWhenNobodyCouldTell) {
+  LearnedMix mix(4096);
+  for (int i = 0; i < 10; ++i) mix.add(request_for(4000, 1, 400, 1));
+  const std::vector<Stranding::Extent> largest = {{8000, 64000}};
+  const GridfoldTables before(mix, largest, Departures::kNone);
+  mix.add(request_for(4000, 1, 400, 1));
+  EXPECT_TRUE(GridfoldTables::alike(before, GridfoldTables(mix, largest, Departures::kNone)));
+  EXPECT_FALSE(GridfoldTables::alike(before, GridfoldTables(mix, largest, Departures::kSeen)));
+  for (int i = 0; i < 10; ++i) mix.add(request_for(4000, 1, 700, 2));
+  EXPECT_FALSE(GridfoldTables::alike(before, GridfoldTables(mix, largest, Departures::kNone)));
+  EXPECT_FALSE(GridfoldTables::alike(before, GridfoldTables()));
+}
+
+}  // namespace
+}  // namespace gridfold

@@ -73,6 +73,7 @@ class LaunchOrders {
     order_.attempt = task.attempt;
     order_.node = order_.peers[ranks_[index]];
     order_.devices = task.allocation.devices;
+    order_.start = task.allocation.start;
     order_.rank = ranks_[index];
     return order_;
   }

@@ -304,6 +304,12 @@ NodeRoom Cluster::capacity(NodeId id) const {
           shape.known_layout()};
 }
 
+void Cluster::prefetch(std::span<const NodeId> nodes) const {
+  for (const NodeId node : nodes) __builtin_prefetch(&nodes_[node.value]);
+  for (const NodeId node : nodes) states_.prefetch(nodes_[node.value].state);
+  for (const NodeId node : nodes) states_.prefetch_devices(nodes_[node.value].state);
+}
+
 namespace {
 
 Holding holding_of(const Allocation& at, TaskId task, const Request& request,
@@ -317,12 +323,6 @@ Holding holding_of(const Allocation& at, TaskId task, const Request& request,
 }
 
 }  // namespace
-
-void Cluster::prefetch(std::span<const NodeId> nodes) const {
-  for (const NodeId node : nodes) __builtin_prefetch(&nodes_[node.value]);
-  for (const NodeId node : nodes) states_.prefetch(nodes_[node.value].state);
-  for (const NodeId node : nodes) states_.prefetch_devices(nodes_[node.value].state);
-}
 
 std::span<const Holding> Cluster::claims(NodeId id) const {
   if (!nodes_[id.value].is_claimed) return {};

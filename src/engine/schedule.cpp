@@ -211,8 +211,9 @@ void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
   record.started_at = now;
   record.waited = record.waited + (now - record.pending_since);
   ++record.runs;
-  change_state(job, JobState::kStarting,
-               Reason(ReasonCode::kPlaced, {{"tasks", static_cast<std::int64_t>(placed.size())}}));
+  Reason why(ReasonCode::kPlaced);
+  why.params.emplace_back("tasks", static_cast<std::int64_t>(placed.size()));
+  change_state(job, JobState::kStarting, std::move(why));
   for (const Placed& at : placed) {
     record.tasks[at.task].allocation = at.allocation;
     if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))

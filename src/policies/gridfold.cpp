@@ -144,9 +144,9 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
       take(best, need.share);
     }
   }
-  const std::int64_t final_score = score(least(worth), board.stranded(cpu_left));
-  const std::int64_t units =
-      final_score - spoils(node, request, board, chosen) - partition_loss(node, request, chosen);
+  const std::int64_t final_score =
+      score(least(worth), board.stranded(cpu_left)) - partition_loss(node, request, chosen);
+  const std::int64_t units = final_score - spoils(node, request, board, chosen);
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 

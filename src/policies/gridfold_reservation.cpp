@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::int64_t kPart = 1024;  // fractions of a task
 
+// Where more is asked for than there is, nodes that drain would only be filled
+// by force: then what is idle is left alone.
+constexpr std::int64_t kDrainAboveIdlePercent = 7;
+
 // The root, rounded down.
 std::int64_t square_root(std::int64_t value) {
   std::int64_t root = 0;
@@ -126,7 +130,9 @@ void BlockReservation::keep_size(const Cluster& cluster, const IdleLedger& ledge
     const std::int64_t count = (carry + kPart / 2) / kPart;
     carry -= count * kPart;
     const std::int64_t missing = keep_on_blocks(cluster, ledger, wants_[i], count);
-    if (departures == Departures::kSeen && missing > 0)
+    const bool has_slack =
+        ledger.idle_share() * 100 > ledger.capacity_share() * kDrainAboveIdlePercent;
+    if (departures == Departures::kSeen && missing > 0 && has_slack)
       drain_for(cluster, ledger, wants_[i], missing);
   }
 }

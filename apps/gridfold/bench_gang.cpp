@@ -118,7 +118,7 @@ class GangBench {
     part_ = {&cluster_.compile(whole_node()), options.gang, options.gang};
   }
 
-  std::string run() {
+  std::string run(bool as_json) {
     const auto begin = Clock::now();
     decide(nullptr);  // builds the tree and the row
     leave(0);
@@ -140,7 +140,8 @@ class GangBench {
     }
     churn.cpu_seconds += cpu_seconds();
     const std::chrono::duration<double> wall = Clock::now() - begin;
-    return text(full, fill, churn, warm_up.count(), wall.count());
+    return as_json ? text(full, fill, churn, warm_up.count(), wall.count())
+                   : table(full, fill, churn, wall.count());
   }
 
  private:
@@ -213,6 +214,32 @@ class GangBench {
     return out;
   }
 
+  std::string table(std::size_t full, const Times& fill, const Times& churn, double wall) const {
+    char line[256];
+    std::snprintf(line, sizeof line,
+                  "%lld nodes of %d devices, gangs of %lld nodes, %s %s, policy %s, seed %llu\n\n",
+                  static_cast<long long>(options_.nodes), kDevicesPerNode,
+                  static_cast<long long>(options_.gang),
+                  wish_.require.empty() ? "prefer" : "require",
+                  (wish_.require.empty() ? wish_.prefer : wish_.require).c_str(),
+                  options_.policy.c_str(), static_cast<unsigned long long>(options_.seed));
+    std::string out = line;
+    std::snprintf(line, sizeof line, "%-7s %10s %12s %9s %9s %24s\n", "PHASE", "DECISIONS",
+                  "NS/DECISION", "P50 NS", "P99 NS", "CPU NS, RELEASE INCLUDED");
+    out += line;
+    for (const auto& [name, times] : {std::pair{"fill", &fill}, std::pair{"churn", &churn}}) {
+      const double count = std::max(1.0, static_cast<double>(times->ns.size()));
+      std::snprintf(
+          line, sizeof line, "%-7s %10zu %12.1f %9lld %9lld %24.1f\n", name, times->ns.size(),
+          static_cast<double>(times->sum()) / count, static_cast<long long>(times->percentile(500)),
+          static_cast<long long>(times->percentile(990)), times->cpu_seconds * 1e9 / count);
+      out += line;
+    }
+    std::snprintf(line, sizeof line, "\n%zu gangs when full, decisions %s, %.2f s\n", full,
+                  hash_.hex().c_str(), wall);
+    return out + line;
+  }
+
   GangBenchOptions options_;
   std::unique_ptr<PlacementPolicy> policy_;
   Cluster cluster_;
@@ -230,7 +257,7 @@ class GangBench {
 
 int bench_gang_main(int argc, char** argv) {
   GangBenchOptions options;
-  std::string output = "json";
+  std::string output = "table";
   CLI::App app(
       "Places gangs of whole nodes with 8 devices on racks of 32 nodes and spines of 32 racks: up "
       "to 32 nodes in one rack, up to 1,024 in one spine, more over as few spines as can be.",
@@ -244,7 +271,9 @@ int bench_gang_main(int argc, char** argv) {
   app.add_option("--policy", options.policy, "how nodes are scored")->capture_default_str();
   app.add_option("--seed", options.seed, "of the order in which gangs leave")
       ->capture_default_str();
-  app.add_option("-o,--output", output, "json")->check(CLI::IsMember({"json"}));
+  app.add_option("-o,--output", output, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
@@ -255,7 +284,7 @@ int bench_gang_main(int argc, char** argv) {
     std::fprintf(stderr, "gridfold bench gang: %s\n", policy.error().describe().c_str());
     return 2;
   }
-  std::fputs(GangBench(options, std::move(*policy)).run().c_str(), stdout);
+  std::fputs(GangBench(options, std::move(*policy)).run(output == "json").c_str(), stdout);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

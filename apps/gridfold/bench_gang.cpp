@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/gridfold/bench.h"
+#include "apps/gridfold/cli.h"
 #include "base/json_writer.h"
 #include "base/random.h"
 #include "base/sha256.h"
@@ -274,11 +275,7 @@ int bench_gang_main(int argc, char** argv) {
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   auto policy = make_policy(options.policy, {});
   if (!policy) {
     std::fprintf(stderr, "gridfold bench gang: %s\n", policy.error().describe().c_str());

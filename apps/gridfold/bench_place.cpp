@@ -118,11 +118,7 @@ int bench_place_main(int argc, char** argv) {
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   options.mix_is_known = mix == "known";
   const auto result = run_bench_place(options);
   if (!result) {

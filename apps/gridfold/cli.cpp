@@ -134,6 +134,15 @@ Result<ClientOptions> client_options(const Cli& cli) {
   return options;
 }
 
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? kExitOk : kExitUsage;
+  }
+  return std::nullopt;
+}
+
 int exit_code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kInvalid:

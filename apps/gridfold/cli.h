@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,10 @@ std::string token_path(const std::string& state);
 
 // How to reach the daemon that the options name.
 Result<ClientOptions> client_options(const Cli& cli);
+
+// For a command with a parser of its own: reads the flags. The exit code when
+// that ends the command: it asked for help, or made a mistake that was told.
+std::optional<int> parse_flags(CLI::App& app, int argc, char** argv);
 
 int exit_code_of(ErrorKind kind);
 // Writes "error: …" and the next step to stderr; gives the exit code.

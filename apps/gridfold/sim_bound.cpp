@@ -112,11 +112,7 @@ int sim_bound_main(int argc, char** argv) {
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   if (const auto read = read_flags(flags, options); !read) return fail(read.error());
   const auto json = run_bound(options);
   if (!json) return fail(json.error());

@@ -93,11 +93,7 @@ int sim_run_main(int argc, char** argv) {
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.footer(settings_text());
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   auto settings = split_pairs(pairs);
   if (!settings) return fail(settings.error());
   options.set = std::move(*settings);

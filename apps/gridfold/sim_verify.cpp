@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string>
 
+#include "apps/gridfold/cli.h"
 #include "base/units.h"
 #include "simulator/verify/verify.h"
 #include "stores/memory/memory_store.h"
@@ -79,11 +80,7 @@ int sim_verify_main(int argc, char** argv) {
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   const auto range = parse_seeds(seeds);
   if (!range) return fail("verify", range.error());
   verify::VerifyOptions options;
@@ -119,11 +116,7 @@ int sim_replay_main(int argc, char** argv) {
   app.add_option("--until", request.until, "the last event");
   app.add_option("--only", only, "the actions that happen, such as 3-5,9 or none; default all");
   app.add_flag("--calm", calm, "the cluster itself does not fail");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& problem) {
-    return app.exit(problem) == 0 ? 0 : 2;
-  }
+  if (const auto ended = parse_flags(app, argc, argv)) return *ended;
   if (!only.empty()) {
     auto indices = verify::parse_indices(only);
     if (!indices) return fail("replay", indices.error().with_context("--only " + only));

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/planted.h"
+#include "engine/tie_rank.h"
 
 namespace gridfold {
 namespace {

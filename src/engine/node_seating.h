@@ -21,9 +21,6 @@ struct GangSeat {
   Allocation allocation() const { return {node, devices, start}; }
 };
 
-// Among equals the lowest rank wins: by name, or in an order drawn from `salt`.
-std::uint64_t tie_rank(const Cluster& cluster, TieBreak tie_break, std::uint64_t salt, NodeId node);
-
 class NodeSeating {
  public:
   // Whether what is taken counts for what is taken later. Without it no node

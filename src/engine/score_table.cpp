@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "engine/tie_rank.h"
+
 namespace gridfold {
 namespace {
 
@@ -103,17 +105,10 @@ std::optional<ScoreTable::Explained> ScoreTable::scan(const Request& request,
 
 // --- Order of ties ---
 
+// With random ties any fixed order does: which of the equals is drawn.
 std::uint64_t ScoreTable::rank(NodeId node) const {
-  switch (options_.tie_break) {
-    case TieBreak::kLowestName: return cluster_.name_rank(node);
-    case TieBreak::kRandom: return node.value;
-    case TieBreak::kSeededOrder: break;
-  }
-  // One step of splitmix64 on the node's number.
-  std::uint64_t z = options_.seed + (node.value + std::uint64_t{1}) * 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  if (options_.tie_break == TieBreak::kRandom) return node.value;
+  return tie_rank(cluster_, options_.tie_break, options_.seed, node);
 }
 
 void ScoreTable::order_nodes() {

@@ -192,10 +192,10 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
   ASSERT_EQ(config.queues.size(), 2u);
-  EXPECT_EQ(config.queues[0].cpu.bound(), MilliCores(4000));
-  EXPECT_EQ(config.queues[0].devices.at("gpu"), 1500);
+  EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
+  EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
-  EXPECT_TRUE(config.queues[1].memory.is_unlimited());
+  EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
 }
 
 TEST(Config, MistakesNameTheirPlace) {

@@ -21,21 +21,21 @@ void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usa
   json.key("open").boolean(queue.open);
   json.key("running_jobs").number(usage.running_jobs);
   json.key("pending_jobs").number(usage.pending_jobs);
-  write_limit(json, "limit_cpu_millicores", queue.cpu);
+  write_limit(json, "limit_cpu_millicores", queue.limit.cpu);
   json.key("used_cpu_millicores").number(usage.cpu);
-  write_limit(json, "limit_memory_bytes", queue.memory);
+  write_limit(json, "limit_memory_bytes", queue.limit.memory);
   json.key("used_memory_bytes").number(usage.memory);
   std::set<std::string> classes;
-  for (const auto& [device_class, limit] : queue.devices) classes.insert(device_class);
+  for (const auto& [device_class, limit] : queue.limit.devices) classes.insert(device_class);
   for (const auto& [device_class, used] : usage.devices) classes.insert(device_class);
   json.key("devices").begin_array();
   for (const auto& device_class : classes) {
-    const auto limit = queue.devices.find(device_class);
+    const auto limit = queue.limit.devices.find(device_class);
     const auto used = usage.devices.find(device_class);
     json.begin_object();
     json.key("class").string(device_class);
     json.key("limit_thousandths");
-    limit == queue.devices.end() ? json.string("unlimited") : json.number(limit->second);
+    limit == queue.limit.devices.end() ? json.string("unlimited") : json.number(limit->second);
     json.key("used_thousandths").number(used == usage.devices.end() ? 0 : used->second);
     json.end_object();
   }

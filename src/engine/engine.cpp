@@ -19,6 +19,7 @@ Engine::Engine(Engine&&) noexcept = default;
 const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
+  s.queues.set_time(now);
   s.turn->clear();
   s.turn->number = ++s.turn_number;
   s.turn->random = s.random.state();
@@ -98,7 +99,7 @@ const QueueSpec* Engine::queue(std::string_view name) const {
 
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
-  return id ? state_->queues.usage(*id, state_->cluster) : QueueUsage{};
+  return id ? state_->queues.usage(*id) : QueueUsage{};
 }
 
 // --- Records and the journal ---
@@ -157,7 +158,7 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
   const auto recent = recent_shapes.find(spec.get());
   if (recent != recent_shapes.end()) return *recent->second.shape;
 
-  const QueueId queue = queues.intern(spec->queue);
+  const QueueId queue = queues.place_of(spec->queue, spec->tenant);
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
   std::vector<const Request*> requests;
   std::vector<std::uint32_t> key{queue.value, filler};
@@ -200,7 +201,7 @@ void Engine::State::attach(EngineJob& job) {
   queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
   if (has_claim(record)) {
-    claiming.insert(key_of(job));
+    begin_claiming(job);
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
@@ -210,7 +211,7 @@ void Engine::State::attach(EngineJob& job) {
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
   leave_queue(job);
-  if (!claiming.empty()) claiming.erase(key_of(job));
+  end_claiming(job);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
     if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);
@@ -265,9 +266,6 @@ void Engine::State::undo_from(std::uint64_t from) {
         cluster.remove_last();
       }
     }
-    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it) {
-      it->second ? queues.configure(*it->second) : queues.remove(it->first);
-    }
     for (SavedJob& entry : saved) {
       if (!entry.was_there) continue;
       EngineJob& job = jobs.at(entry.job);
@@ -275,10 +273,22 @@ void Engine::State::undo_from(std::uint64_t from) {
       job.saved_in_turn = 0;
       attach(job);
     }
+    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it)
+      configure_queue(it->first, it->second ? &*it->second : nullptr);
     random.restore(undone.random);
     std::erase_if(ended, [&](const auto& entry) { return entry.first == undone.number; });
   }
   quota_freed = true;
+}
+
+// Its own time limit or its queue's, whichever is shorter.
+std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
+  std::optional<Duration> limit;
+  for (const Limit<Duration>& of :
+       {job.record.spec->time_limit, queues.spec(job.queue).longest_run}) {
+    if (!of.is_unlimited() && (!limit || of.bound() < *limit)) limit = of.bound();
+  }
+  return limit;
 }
 
 // The earliest of: its time limit, and the restarts that wait for their time.
@@ -286,8 +296,8 @@ void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
   const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
-  if (runs && !record.spec->time_limit.is_unlimited() && !record.started_at.is_never())
-    due = record.started_at + record.spec->time_limit.bound();
+  if (const auto limit = run_limit(job); runs && limit && !record.started_at.is_never())
+    due = record.started_at + *limit;
   if (runs) {
     for (const TaskRecord& task : record.tasks) {
       if (task.phase == TaskPhase::kBackoff) due = std::min(due, task.not_before);

@@ -43,6 +43,9 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
+  // What queues have held counts half after this time when they take turns by
+  // their share; zero: only what they hold.
+  Duration usage_half_life{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
 };

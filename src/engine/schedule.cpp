@@ -17,8 +17,8 @@ void Engine::State::enter_queue(EngineJob& job) {
   const PendingKey order = key_of(job);
   const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
   if (is_first && group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
-    ready.emplace(order, &group);
+    if (!group.jobs.empty()) ready.remove(group.queue, *group.jobs.begin());
+    ready.add(group.queue, order, &group);
   }
   group.jobs.insert(group.jobs.end(), order);  // most come in order
 }
@@ -35,12 +35,12 @@ void Engine::State::leave_queue(EngineJob& job) {
     return;
   }
   if (!was_first) return;
-  ready.erase(order);
-  if (!group.jobs.empty()) ready.emplace(*group.jobs.begin(), &group);
+  ready.remove(group.queue, order);
+  if (!group.jobs.empty()) ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
-  ready.erase(*group.jobs.begin());
+  ready.remove(group.queue, *group.jobs.begin());
   group.parked = why;
   group.parked_at = parked.size();
   parked.push_back(&group);
@@ -48,7 +48,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 
 void Engine::State::unpark(PendingGroup& group) {
   leave_parked(group);
-  ready.emplace(*group.jobs.begin(), &group);
+  ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::leave_parked(PendingGroup& group) {
@@ -113,17 +113,16 @@ Engine::State::Fit Engine::State::fit_on_freed(
 
 void Engine::State::run_cycle() {
   while (!ready.empty()) {
-    auto first = ready.begin();
+    auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
-      for (auto it = ready.begin(); it != ready.end(); ++it) {
-        if (it->second < first->second) first = it;
+      for (const auto& [key, other] : ready.all()) {
+        if (other < group) std::tie(first, group) = std::pair(key, other);
       }
     }
-    PendingGroup& group = *first->second;
-    EngineJob& job = jobs.at(first->first.job);
+    EngineJob& job = jobs.at(first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
-    try_start(group, job);
+    try_start(*group, job);
   }
 }
 
@@ -136,10 +135,10 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
   // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, cluster, group.asks, QueueTree::Against::kFree)) {
+  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
     std::vector<QueueTree::Ask> least = group.asks;
     for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, cluster, least, QueueTree::Against::kFree)) {
+    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
       park(group, PendingGroup::Parked::kForQuota);
       return false;
     }

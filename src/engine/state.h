@@ -19,34 +19,20 @@
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
+#include "engine/pending_key.h"
 #include "engine/queue_tree.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
+#include "engine/turn_order.h"
 
 namespace gridfold {
-
-// Order of pending jobs: queue priority, then work with rights to its place
-// before fillers, then job priority, then submission.
-struct PendingKey {
-  std::int32_t queue_priority = 0;
-  bool filler = false;
-  std::int32_t priority = 0;
-  JobId job;
-  friend bool operator<(const PendingKey& a, const PendingKey& b) {
-    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
-    if (a.filler != b.filler) return !a.filler;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.job < b.job;
-  }
-  friend bool operator==(const PendingKey&, const PendingKey&) = default;
-};
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
 // When the first of them cannot start, none can, and the whole group is parked
 // on what would wake it.
 struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
-  QueueId queue;
+  QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
@@ -85,6 +71,7 @@ struct Engine::State {
         gangs(cluster, domains, o.tie_break, o.seed),
         random(o.seed, "engine.ties") {
     policy->prepare(cluster);
+    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -94,7 +81,7 @@ struct Engine::State {
   DomainSlots domains;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
-  QueueTree queues;
+  QueueTree queues{cluster};
   RandomStream random;
 
   // Records and their index. Ids only grow, so their order is submission.
@@ -116,7 +103,7 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  TurnOrder ready{queues};                       // groups not parked
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
@@ -154,6 +141,7 @@ struct Engine::State {
   void detach(EngineJob& job);
   void undo_from(std::uint64_t turn);
   void set_timer(EngineJob& job);
+  std::optional<Duration> run_limit(const EngineJob& job) const;
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
@@ -167,8 +155,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  std::vector<JobId> leave_order(QueueId queue);
-  void join_order(const std::vector<JobId>& moved);
+  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);

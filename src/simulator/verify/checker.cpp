@@ -173,10 +173,10 @@ void Checker::check_quota() {
         fail("I5", "queue " + queue.name + " uses " + std::to_string(used) + " of " + resource +
                        ", and its limit is " + std::to_string(limit));
     };
-    if (!queue.cpu.is_unlimited()) over(queue.cpu.bound().value, now.cpu, before.cpu, "cpu");
-    if (!queue.memory.is_unlimited())
-      over(queue.memory.bound().value, now.memory, before.memory, "memory");
-    for (const auto& [device, limit] : queue.devices) {
+    if (!queue.limit.cpu.is_unlimited()) over(queue.limit.cpu.bound().value, now.cpu, before.cpu, "cpu");
+    if (!queue.limit.memory.is_unlimited())
+      over(queue.limit.memory.bound().value, now.memory, before.memory, "memory");
+    for (const auto& [device, limit] : queue.limit.devices) {
       const auto used = now.devices.find(device);
       const auto was = before.devices.find(device);
       over(limit, used == now.devices.end() ? 0 : used->second,

@@ -207,16 +207,16 @@ std::optional<Recount::Quota> Recount::quota(const MirrorJob& job, bool counting
       if (asked == 0 || asked + used <= limit) return std::nullopt;
       return Quota{name, resource, asked, limit, used};
     };
-    if (!queue->cpu.is_unlimited()) {
-      if (auto found = over("cpu", need.cpu, use.cpu, queue->cpu.bound().value)) return found;
+    if (!queue->limit.cpu.is_unlimited()) {
+      if (auto found = over("cpu", need.cpu, use.cpu, queue->limit.cpu.bound().value)) return found;
     }
-    if (!queue->memory.is_unlimited()) {
-      if (auto found = over("memory", need.memory, use.memory, queue->memory.bound().value))
+    if (!queue->limit.memory.is_unlimited()) {
+      if (auto found = over("memory", need.memory, use.memory, queue->limit.memory.bound().value))
         return found;
     }
     for (const auto& [device, asked] : need.devices) {
-      const auto limit = queue->devices.find(device);
-      if (limit == queue->devices.end()) continue;
+      const auto limit = queue->limit.devices.find(device);
+      if (limit == queue->limit.devices.end()) continue;
       const auto used = use.devices.find(device);
       if (auto found =
               over(device, asked, used == use.devices.end() ? 0 : used->second, limit->second))

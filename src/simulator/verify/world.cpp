@@ -95,10 +95,10 @@ std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
 }
 
 void draw_limits(RandomStream& random, QueueSpec& queue) {
-  if (random.chance(1, 3)) queue.devices["gpu"] = 500 * random.between(2, 24);
-  if (random.chance(1, 6)) queue.devices["npu"] = 1000 * random.between(1, 4);
-  if (random.chance(1, 5)) queue.cpu = MilliCores(1000 * random.between(4, 40));
-  if (random.chance(1, 8)) queue.memory = Bytes(kGiB * random.between(16, 200));
+  if (random.chance(1, 3)) queue.limit.devices["gpu"] = 500 * random.between(2, 24);
+  if (random.chance(1, 6)) queue.limit.devices["npu"] = 1000 * random.between(1, 4);
+  if (random.chance(1, 5)) queue.limit.cpu = MilliCores(1000 * random.between(4, 40));
+  if (random.chance(1, 8)) queue.limit.memory = Bytes(kGiB * random.between(16, 200));
 }
 
 // The first configuration; then one with other limits, and one in which a

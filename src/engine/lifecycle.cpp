@@ -312,6 +312,10 @@ void Engine::State::apply(const Event& event) {
               adopt_round(static_cast<const RoundAnswer&>(*e.answer));
             }
           },
+          [&](const TaskReported& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job != nullptr) take_report(*job, e.task.index, e.report);
+          },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },

@@ -47,7 +47,15 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     if (!saved.was_there) s.out.new_jobs.push_back(saved.job);
   }
   for (const auto& [id, before] : s.turn->nodes) s.out.changed_nodes.push_back(id);
+  if (!s.turn->empty()) {
+    for (const JobId job : s.reported_jobs) {
+      if (s.jobs.has(job)) s.out.changed_jobs.push_back(job);
+    }
+    s.reported_jobs.clear();
+  }
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());
+  s.out.changed_jobs.erase(std::unique(s.out.changed_jobs.begin(), s.out.changed_jobs.end()),
+                           s.out.changed_jobs.end());
   std::sort(s.out.new_jobs.begin(), s.out.new_jobs.end());
   std::sort(s.out.changed_nodes.begin(), s.out.changed_nodes.end());
   if (!s.turn->empty()) {

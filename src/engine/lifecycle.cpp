@@ -305,6 +305,10 @@ void Engine::State::apply(const Event& event) {
             solve_awaited = false;
             if (policy->adopt(*e.answer)) forget_scores();
           },
+          [&](const TaskReported& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job != nullptr) take_report(*job, e.task.index, e.report);
+          },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },

@@ -136,6 +136,7 @@ struct Engine::State {
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
   std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
+  std::vector<JobId> reported_jobs;  // what they said is stored with the next turn that stores
 
   // The policy has learned something: all scores are out of date.
   void forget_scores() {
@@ -177,6 +178,9 @@ struct Engine::State {
   void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
   void node_fault(NodeId node);
+
+  // --- reports.cpp ---
+  void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
 
   // --- schedule.cpp: the cycle ---
   struct Placed {

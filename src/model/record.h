@@ -137,6 +137,10 @@ struct JobRecord {
   Duration waited{};  // pending time over all runs, up to the last start
   Instant pending_since{};
   std::int32_t evictions = 0;               // times it was preempted
+  Instant evicted_at = Instant::never();    // the last of them
+  Duration evicted_work{};                  // how much of its run time that one lost
+  Instant saved_at = Instant::never();      // its work up to then is safe, it said
+  std::optional<Duration> save_time;        // one save, as learned from its last
   std::int32_t losses = 0;                  // runs lost through no fault of its own
   std::int32_t runs = 0;                    // times the job was started
   std::optional<Reason> reason;             // why it is in this state, where there is more to say

@@ -114,6 +114,13 @@ void QueueTree::charge(QueueId place, const Request& request, int count) {
   }
 }
 
+bool QueueTree::has_limits(QueueId place) const {
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
+    if (!limit_at(queues_[id.value]).empty()) return true;
+  }
+  return false;
+}
+
 QueueUsage QueueTree::usage(QueueId queue) const {
   const Usage& mine = queues_[queue.value].usage;
   QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs};
@@ -177,10 +184,7 @@ const QueueLimit& QueueTree::limit_at(const Queue& place) const {
 
 std::optional<Reason> QueueTree::blocked(QueueId place, std::span<const Ask> asks,
                                          Against against) const {
-  bool limited = false;
-  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent)
-    limited |= !limit_at(queues_[id.value]).empty();
-  if (!limited) return std::nullopt;
+  if (!has_limits(place)) return std::nullopt;
   for (const Need& need : needs_of(asks)) {
     for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
       const Queue& at = queues_[id.value];

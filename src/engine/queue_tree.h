@@ -42,6 +42,8 @@ class QueueTree {
   QueueId queue_of(QueueId place) const {
     return queues_[place.value].is_tenant ? queues_[place.value].parent : place;
   }
+  // Whether it or what lies above limits anything.
+  bool has_limits(QueueId place) const;
   QueueUsage usage(QueueId queue) const;
   std::int64_t cpu_used(QueueId place) const { return queues_[place.value].usage.cpu; }
   std::optional<QueueId> find(std::string_view name) const;

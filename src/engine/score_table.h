@@ -16,6 +16,7 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -37,13 +38,9 @@ class ScoreTable {
   // Whether so many tasks of the request fit now on all nodes (see slots()).
   bool has_slots(const Request& request, std::int64_t tasks);
 
-  // What best() would choose, and the node that would be next.
-  struct Explained {
-    Best best;
-    std::optional<NodeId> runner_up;
-    std::int64_t runner_up_score = 0;
-  };
-  std::optional<Explained> explain_choice(const Request& request, RandomStream random);
+  // Why best() has just answered so: the node that would have been next, and
+  // what told the two apart. Nothing may have changed since.
+  WhyHere why(const Request& request, const Best& best) const;
 
   // The policy has learned something: every score is computed anew when asked.
   void forget_scores() { ++epoch_; }
@@ -91,7 +88,7 @@ class ScoreTable {
   void rescore(Row& row, const Request& request, NodeId node, bool fits_now);
   void count_slots(Row& row, const Request& request);
   Choice choice(Row& row, const Request& request, NodeId node);
-  std::optional<Explained> scan(const Request& request, RandomStream& random);
+  std::optional<Best> scan(const Request& request, RandomStream& random);
   void order_nodes();
   std::uint64_t rank(NodeId node) const;
   std::size_t expected_row_bytes() const;
@@ -108,7 +105,7 @@ class ScoreTable {
   std::vector<NodeId> nodes_in_order_;
   std::vector<std::uint32_t> places_;  // by node: its index there
   std::uint64_t membership_ = 0;
-  std::vector<std::int64_t> scanned_;  // scores of the scan, by place
+  std::vector<std::int64_t> scanned_;  // scores of the last scan, by place
 };
 
 }  // namespace gridfold

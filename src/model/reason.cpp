@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 38> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
                                                      "DrainedBy",
                                                      "DeviceDirty",
                                                      "UnsatisfiableTopology",
+                                                     "WaitsForRound",
+                                                     "Resized",
+                                                     "RoundMissed",
                                                      "ExceedsTenantQuotaMax",
                                                      "TenantQuotaInUse",
                                                      "QueueTurn"};

@@ -132,12 +132,13 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
         for (const std::size_t i : order_of_devices(node, need, chosen)) consider(i);
       } else {
         for (std::size_t i = 0; i < node.devices.size(); ++i) {
-          if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
-          if (need.is_whole()) {  // the first that fit
-            best = i;
+          if (chosen >> i & 1) continue;
+          if (!need.is_whole()) {
+            if (device_fits(node.devices[i], need)) consider(i);
+          } else if (board.share(i) == 1000 && device_fits(node.devices[i], need)) {
+            best = i;  // the first that fit
             break;
           }
-          consider(i);
         }
       }
       assert(best < kMaxDevicesPerNode);  // choose() is asked only where the task fits
@@ -152,10 +153,11 @@ Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
 
 // What is kept on the node, whether it is guarded most, which models are short.
 std::uint64_t Gridfold::node_key(NodeId node) const {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   std::uint64_t key = 0;
   for (std::size_t k = 0; k < reservations_.size(); ++k) {
-    key = mixed(key, reservations_[k].key_of(node));
-    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
+    key = (key + reservations_[k].key_of(node)) * kOdd;
+    key = (key + balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node)) * kOdd;
   }
   return key;
 }

@@ -86,7 +86,18 @@ void GridfoldBoard::take(std::size_t device, std::int32_t share) {
 void GridfoldBoard::change_worth(std::size_t device, std::int32_t left, ByCorePrice& worth) const {
   const ByCorePrice& before = value_of(*pool(device).tables, shares_[device]);
   const ByCorePrice& after = value_of(*pool(device).tables, left);
-  for (std::size_t u = 0; u < kCorePrices; ++u) worth[u] += after[u] - before[u];
+  ByCorePrice changed;  // of its own, so that the loop needs no look at what overlaps
+  for (std::size_t u = 0; u < kCorePrices; ++u) changed[u] = worth[u] + after[u] - before[u];
+  worth = changed;
+}
+
+Worth GridfoldBoard::least_after(std::size_t device, std::int32_t left,
+                                 const ByCorePrice& worth) const {
+  const ByCorePrice& before = value_of(*pool(device).tables, shares_[device]);
+  const ByCorePrice& after = value_of(*pool(device).tables, left);
+  ByCorePrice changed;
+  for (std::size_t u = 0; u < kCorePrices; ++u) changed[u] = worth[u] + after[u] - before[u];
+  return least(changed);
 }
 
 Worth GridfoldBoard::gain_besides(std::size_t device, std::int32_t left) const {

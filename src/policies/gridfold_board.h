@@ -30,6 +30,8 @@ class GridfoldBoard {
   // By how much things change when the device is left with `left`: worth by
   // price of a core (added to `worth`), and what is gained besides.
   void change_worth(std::size_t device, std::int32_t left, ByCorePrice& worth) const;
+  // The least of a worth that would be so changed.
+  Worth least_after(std::size_t device, std::int32_t left, const ByCorePrice& worth) const;
   Worth gain_besides(std::size_t device, std::int32_t left) const;
   // stranded() if the device were left with `left`.
   Worth stranded_after(std::size_t device, std::int32_t left, std::int64_t cpu) const;

@@ -552,7 +552,7 @@ void Engine::State::settle(EngineJob& job) {
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
   if (has_claim(record)) {
-    claiming.insert(key_of(job));  // its new places are waiting
+    begin_claiming(job);  // its new places are waiting
   } else {
     enter_queue(job);
   }

@@ -306,8 +306,7 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
   if (!queues.exists(job.queue))
     return Reason(ReasonCode::kQueueClosed, {{"queue", job.record.spec->queue}});
   const QueueTree::Ask ask{&request, change.to};
-  if (auto over = queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree))
-    return over;
+  if (auto over = queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree)) return over;
 
   std::map<NodeId, Cluster::Scratch> taken;  // instead of `books`, once all is found
   for (const RoundPlace& place : change.places) {

@@ -126,6 +126,22 @@ std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
   return {first, cut, fewer};
 }
 
+// In a third of the worlds queues have shares, tenants limits, and jobs are
+// counted.
+void draw_shares(std::uint64_t seed, std::vector<std::vector<QueueSpec>>& configurations) {
+  RandomStream random(seed, "world.shares");
+  if (!random.chance(1, 3)) return;
+  for (std::vector<QueueSpec>& queues : configurations) {
+    for (QueueSpec& queue : queues) {
+      if (random.chance(1, 2)) queue.weight = static_cast<std::int32_t>(random.between(1, 4));
+      if (random.chance(1, 3)) queue.guaranteed.devices["gpu"] = 1000 * random.between(1, 4);
+      if (random.chance(1, 4)) queue.limit.running_jobs = random.between(1, 8);
+      if (random.chance(1, 4)) queue.each_tenant.devices["gpu"] = 500 * random.between(2, 16);
+      if (random.chance(1, 6)) queue.each_tenant.running_jobs = random.between(1, 8);
+    }
+  }
+}
+
 DeviceRequest draw_partition(RandomStream& random) {
   static constexpr std::array<std::string_view, 9> kNames = {"1g", "1g", "1g+", "2g", "2g",
                                                              "3g", "4g", "1s",  "2s"};
@@ -400,6 +416,7 @@ World draw_world(std::uint64_t seed) {
   world.nodes = draw_nodes(seed);
   draw_domains(seed, world);
   world.queues = draw_queues(seed);
+  draw_shares(seed, world.queues);
   draw_jobs(seed, world);
   draw_wishes(seed, world);
   std::size_t jobs = 0;

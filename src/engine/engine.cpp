@@ -102,7 +102,10 @@ const QueueSpec* Engine::queue(std::string_view name) const {
 
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
-  return id ? state_->queues.usage(*id) : QueueUsage{};
+  if (!id) return {};
+  QueueUsage usage = state_->queues.usage(*id);
+  if (state_->queues.takes_turns()) usage.share = state_->queues.share_of(*id);
+  return usage;
 }
 
 // --- Records and the journal ---

@@ -59,6 +59,8 @@ struct QueueUsage {
   std::map<std::string, std::int64_t> devices;
   std::int64_t running_jobs = 0;
   std::int64_t pending_jobs = 0;
+  // Its dominant share by its weight, in millionths, where queues take turns.
+  std::optional<std::int64_t> share;
 };
 
 // What decides: where jobs are placed when there is room, and, if there is one,

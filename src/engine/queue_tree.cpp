@@ -123,7 +123,7 @@ bool QueueTree::has_limits(QueueId place) const {
 
 QueueUsage QueueTree::usage(QueueId queue) const {
   const Usage& mine = queues_[queue.value].usage;
-  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs};
+  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs, std::nullopt};
   for (std::size_t i = 0; i < mine.classes.size(); ++i) {
     if (!mine.classes[i].charged) continue;
     const std::string name(cluster_.class_name(static_cast<std::uint16_t>(i)));
@@ -173,13 +173,17 @@ std::vector<QueueTree::Need> QueueTree::needs_of(std::span<const Ask> asks) cons
 std::int64_t QueueTree::used_of(const Usage& usage, const Need& need) {
   if (need.resource == "cpu") return usage.cpu;
   if (need.resource == "memory") return usage.memory;
-  if (!need.device_class) return usage.running_jobs + usage.claiming_jobs;
+  if (!need.device_class)
+    return usage.running_jobs +
+           (GRIDFOLD_PLANTED_BUG(claims_are_no_jobs) ? 0 : usage.claiming_jobs);
   const std::size_t index = *need.device_class;
   return index < usage.classes.size() ? usage.classes[index].thousandths : 0;
 }
 
 const QueueLimit& QueueTree::limit_at(const Queue& place) const {
-  return place.is_tenant ? queues_[place.parent.value].spec.each_tenant : place.spec.limit;
+  if (place.is_tenant && !GRIDFOLD_PLANTED_BUG(tenant_limits_of_the_queue))
+    return queues_[place.parent.value].spec.each_tenant;
+  return place.spec.limit;
 }
 
 std::optional<Reason> QueueTree::blocked(QueueId place, std::span<const Ask> asks,

@@ -261,8 +261,8 @@ void Mirror::account(const MirrorJob& job, int sign) {
   std::vector<QueueUse*> uses{&tenant_use_[{job.spec->queue, job.spec->tenant}]};
   for (const std::string& queue : queue_and_above(job.spec->queue))
     uses.push_back(&queue_use_[queue]);
-  const bool runs = job.state == JobState::kStarting || job.state == JobState::kRunning ||
-                    job.state == JobState::kStopping;
+  const bool runs = job.state == State::kStarting || job.state == State::kRunning ||
+                    job.state == State::kStopping;
   if (runs || job.claims()) {
     for (QueueUse* use : uses) use->jobs += sign;
   }

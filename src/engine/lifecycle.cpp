@@ -546,7 +546,9 @@ void Engine::State::settle(EngineJob& job) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;
     task.allocation = Allocation{};
+    task.why = WhyHere{};
   }
+  record.why_domain.reset();
   record.stopping = StopCause::kNone;
   record.started_at = Instant::never();
   record.pending_since = now;

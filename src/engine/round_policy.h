@@ -49,7 +49,7 @@ struct RoundJob {
   Instant submitted_at{};
   std::int32_t starts = 0;                         // runs begun so far
   std::int64_t executed_ns = 0;                    // device-nanoseconds held so far, this run's too
-  std::vector<RoundPlace> places;                  // held now, by node; none: it waits
+  std::vector<RoundPlace> places;                  // held now, as they were planned; none: it waits
   std::shared_ptr<const TrainingHistory> history;  // null: it has reported nothing
 
   std::int32_t devices_each() const { return spec->roles.front().each.devices.front().count; }
@@ -65,7 +65,9 @@ struct RoundView {
 
 struct RoundAssignment {
   JobId job;
-  std::vector<RoundPlace> places;  // by node; empty: it waits
+  // In the order of its tasks, which is the order of a ring over them: {2, 1, 3}
+  // on nodes 5, 0, 7 is not what {1, 2, 3} on nodes 0, 5, 7 is. Empty: it waits.
+  std::vector<RoundPlace> places;
 };
 struct RoundPlan {
   std::vector<RoundAssignment> assignments;  // jobs of the view not named wait

@@ -194,8 +194,11 @@ struct Engine::State {
   struct Placed {
     std::uint32_t task = 0;
     Allocation allocation;
-    std::int32_t feasible = 0;
-    std::int64_t score = 0;
+    WhyHere why;
+  };
+  struct Placement {
+    std::vector<Placed> tasks;  // none: there is no room
+    std::shared_ptr<const WhyDomain> why_domain = nullptr;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
@@ -204,16 +207,17 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
-  void start(EngineJob& job, const std::vector<Placed>& placed);
+  void start(EngineJob& job, const Placement& placement);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
-  std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
-  std::vector<Placed> place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
   bool goes_by_tree(const EngineJob& job);
-  std::vector<Placed> place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
 
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.

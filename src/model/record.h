@@ -15,6 +15,7 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/reason.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -86,6 +87,7 @@ struct TaskRecord {
   Instant started_at = Instant::never();  // of the current attempt
   // Claimed room: where this task will start once its victims have left.
   Allocation claim;
+  WhyHere why;  // of the allocation; stays when the task has ended there
   friend bool operator==(const TaskRecord&, const TaskRecord&) = default;
 };
 
@@ -145,6 +147,9 @@ struct JobRecord {
   std::int64_t executed_ns = 0;             // of a job of the rounds: device-ns of its ended runs
   std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
+  // Why its tasks lie in the domain they do; null where they were placed one by
+  // one. Shared by the record's copies.
+  std::shared_ptr<const WhyDomain> why_domain;
   std::vector<TaskRecord> tasks;
 };
 

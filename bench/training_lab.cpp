@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policies/optimus.h"
+#include "policies/pollux.h"
 #include "policies/tiresias.h"
 #include "simulator/csv_table.h"
 #include "simulator/text_file.h"
@@ -54,6 +55,7 @@ Published read_published(const std::string& data, const std::string& policy,
 std::unique_ptr<RoundPolicy> make(const std::string& name, const TrainingWorkload& workload) {
   if (name == "tiresias") return std::make_unique<Tiresias>(TiresiasOptions{});
   if (name == "optimus") return std::make_unique<Optimus>(OptimusOptions{}, workload.truth);
+  if (name == "pollux") return std::make_unique<Pollux>(PolluxOptions{});
   fail("no policy " + name);
 }
 

@@ -176,6 +176,8 @@ struct Engine::State {
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
+  // For the policy of the rounds; kept while this engine lives.
+  void remember_report(EngineJob& job, const TaskReport& report);
 
   // --- schedule.cpp: the cycle ---
   struct Placed {

@@ -69,7 +69,7 @@ class Fit {
 
   ThroughputModel solve() {
     const std::unique_ptr<nlopt_opt_s, void (*)(nlopt_opt)> search(
-        nlopt_create(NLOPT_LD_SLSQP, kParameters), nlopt_destroy);
+        nlopt_create(NLOPT_LD_TNEWTON_PRECOND_RESTART, kParameters), nlopt_destroy);
     nlopt_set_min_objective(search.get(), &Fit::loss, this);
     nlopt_set_lower_bounds(search.get(), low_.data());
     nlopt_set_upper_bounds(search.get(), high_.data());

@@ -12,6 +12,7 @@ namespace {
 
 // So that a job without devices has a finite cost.
 constexpr double kFloor = 1e-3;
+constexpr double kNotOffered = 1e9;  // more than any sum of costs
 
 }  // namespace
 
@@ -110,7 +111,10 @@ RoundPlan Pollux::plan(const RoundView& view) {
       const std::int32_t nodes =
           n == held && n > 0 ? static_cast<std::int32_t>(part.job->places.size())
                              : part.fewest_nodes(n);
-      curve.costs.push_back(part.cost(nodes, n, n != held));
+      // Beyond one node whole ones only: what is left of a node that is shared
+      // out finds nobody that it fits.
+      const bool is_offered = n <= part.node_tasks || n % part.node_tasks == 0 || n == held;
+      curve.costs.push_back(is_offered ? part.cost(nodes, n, n != held) : kNotOffered);
     }
     curves.push_back(std::move(curve));
   }

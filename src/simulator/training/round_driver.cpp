@@ -25,9 +25,13 @@ class Driver {
       run_.jobs.push_back({arrival.spec->name, arrival.at, {}, 0, 0, 0});
     }
     for (const auto& node : workload.cluster.nodes) {
-      view_.nodes.push_back({NodeId(static_cast<std::uint32_t>(view_.nodes.size())),
-                             node.devices.empty() ? std::string() : node.devices.front().model,
-                             static_cast<std::int32_t>(node.devices.size())});
+      RoundNode seen{NodeId(static_cast<std::uint32_t>(view_.nodes.size())), {}, {}, 0};
+      if (!node.devices.empty()) {
+        seen.device_class = node.devices.front().device_class;
+        seen.model = node.devices.front().model;
+        seen.devices = static_cast<std::int32_t>(node.devices.size());
+      }
+      view_.nodes.push_back(std::move(seen));
     }
   }
 

@@ -150,7 +150,9 @@ RoomBound bound_of(const Request& request) {
     if (need.is_whole()) {
       bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
     } else {
-      bound.share = static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share));
+      const int less = GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0;
+      bound.share =
+          static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share - less));
     }
   }
   return bound;

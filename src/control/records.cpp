@@ -272,6 +272,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
   if (record.losses != 0 && !GRIDFOLD_PLANTED_BUG(snapshot_misses_field))
     json.key("losses").number(record.losses);
   if (record.runs != 0) json.key("runs").number(record.runs);
+  if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
     json.key("waits_for").begin_array();
@@ -309,6 +310,7 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
       record.save_time = Duration{it->get<std::int64_t>()};
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
+    record.executed_ns = json.value("executed_ns", std::int64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     if (const auto it = json.find("waits_for"); it != json.end()) {
       for (const Json& edge : *it) {

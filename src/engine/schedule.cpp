@@ -13,6 +13,7 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
   job.group = &group;
   const PendingKey order = key_of(job);
@@ -253,7 +254,8 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free) {
+    } else if (free && (!job.by_rounds ||
+                        quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {

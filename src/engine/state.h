@@ -20,6 +20,7 @@
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
 #include "engine/queue_tree.h"
+#include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
 
@@ -70,20 +71,24 @@ struct EngineJob {
   PendingGroup* group = nullptr;             // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
+  bool by_rounds = false;
+  // What it has reported, while this engine lives.
+  std::shared_ptr<const TrainingHistory> history;
 
   // Becomes as new, but keeps its memory, unless that is large.
   void forget();
 };
 
 struct Engine::State {
-  State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
+  State(EngineOptions o, Policies p)
       : options(o),
-        policy(std::move(p)),
+        policy(std::move(p.placement)),
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
         gangs(cluster, domains, o.tie_break, o.seed),
         random(o.seed, "engine.ties") {
+    rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
   }
 
@@ -122,8 +127,9 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;    // handed out so far
-  bool solve_awaited = false;  // the last of them
+  std::uint64_t solves = 0;        // handed out so far
+  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  Rounds rounds;
 
   // This turn.
   Instant now{};
@@ -181,6 +187,8 @@ struct Engine::State {
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
+  // For the policy of the rounds; kept while this engine lives.
+  void remember_report(EngineJob& job, const TaskReport& report);
 
   // --- schedule.cpp: the cycle ---
   struct Placed {
@@ -227,6 +235,25 @@ struct Engine::State {
   bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
   void number_claims(const EngineJob& job, Eviction& plan);
   void carry_out(EngineJob& job, Eviction plan);
+
+  // --- rounds.cpp: jobs that a policy decides about in rounds ---
+  bool goes_by_rounds(const JobSpec& spec) const;
+  bool may_move(const EngineJob& job) const;
+  // Device-nanoseconds of the task's holding in this run.
+  std::int64_t executed_ns(const EngineJob& job, std::uint32_t task) const;
+  void hold_round();
+  RoundView round_view() const;
+  void drop_stale_claims();
+  void adopt_round(const RoundAnswer& answer);
+  std::vector<RoundChange> changes_of(const RoundAnswer& answer);
+  bool bind_changes(std::vector<RoundChange>& changes);
+  std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books);
+  void change_places(RoundChange& change);
+  bool quota_allows(const EngineJob& job, std::int64_t tasks);
+  // Of a pending job that waits for a round, at this place among its reasons,
+  // behind what no waiting will change.
+  void add_round_reasons(const EngineJob& job, std::vector<Reason>& reasons,
+                         std::size_t place) const;
 
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);

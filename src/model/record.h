@@ -100,6 +100,7 @@ enum class StopCause : std::uint8_t {
   kTimeLimit,
   kTaskFailed,
   kNodeLost,
+  kResize,  // it goes on with other places, or waits for the next round
 };
 std::string_view to_string(StopCause cause);
 std::optional<StopCause> parse_stop_cause(std::string_view text);
@@ -143,6 +144,7 @@ struct JobRecord {
   std::optional<Duration> save_time;        // one save, as learned from its last
   std::int32_t losses = 0;                  // runs lost through no fault of its own
   std::int32_t runs = 0;                    // times the job was started
+  std::int64_t executed_ns = 0;             // of a job of the rounds: device-ns of its ended runs
   std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
   // Why its tasks lie in the domain they do; null where they were placed one by

@@ -52,7 +52,7 @@ class Fickle final : public PlacementPolicy {
 
 std::unique_ptr<PlacementPolicy> policy_named(const std::string& name) {
   if (name == "fickle") return std::make_unique<Fickle>();
-  return std::move(make_policy(name, {}).value());
+  return std::move(make_policy(name, {}).value().placement);
 }
 
 class World {

@@ -207,9 +207,11 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
 
 // What the sentences write after a number, and what they mean after a one.
 constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
-    {" tasks", " task"},          {" jobs", " job"},         {" other jobs", " other job"},
-    {" launches", " launch"},     {" are free", " is free"}, {" slots are free", " slot is free"},
-    {" slots in a row", " slot"},
+    {" tasks", " task"},           {" jobs", " job"},
+    {" other jobs", " other job"}, {" launches", " launch"},
+    {" are free", " is free"},     {" slots are free", " slot is free"},
+    {" slots in a row", " slot"},  {" more tasks", " more task"},
+    {" domains", " domain"},       {" nodes", " node"},
 };
 
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
@@ -285,6 +287,10 @@ Language choose_language(std::string_view wish) {
     if (const char* value = std::getenv(name)) chosen = value;
   }
   return chosen.starts_with("zh") ? Language::kChinese : Language::kEnglish;
+}
+
+std::string fill_sentence(std::string_view sentence, const std::vector<Reason::Param>& params) {
+  return fill(sentence, params, DeviceUnit::kWhole);
 }
 
 std::string_view reason_template(ReasonCode code, Language language) {

@@ -171,7 +171,30 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 Engine::State::Placement Engine::State::place(EngineJob& job,
                                               const std::vector<std::int64_t>& target) {
-  return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  std::vector<Placed> placed =
+      goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  trim_to_multiples(job, placed);
+  return placed;
+}
+
+// A role may have so many tasks only: the last ones beyond are given back. Its
+// minimum is such a number.
+void Engine::State::trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed) {
+  std::uint32_t first = 0;
+  for (const Role& role : job.record.spec->roles) {
+    const std::uint32_t last = first + static_cast<std::uint32_t>(role.count);
+    const auto is_of_role = [&](const Placed& at) { return at.task >= first && at.task < last; };
+    auto beyond = role.multiple_of == 1
+                      ? 0
+                      : std::count_if(placed.begin(), placed.end(), is_of_role) % role.multiple_of;
+    for (auto it = placed.end(); beyond > 0; --beyond) {
+      do --it;
+      while (!is_of_role(*it));
+      cluster.give_back(it->allocation.node, {job.record.id, it->task});
+      it = placed.erase(it);
+    }
+    first = last;
+  }
 }
 
 // Task by task on the best of all nodes.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/cluster.h"
+#include "engine/domain_shelf.h"
 #include "engine/placement.h"
 #include "topology/domain_tree.h"
 
@@ -55,6 +56,8 @@ class DomainSlots {
     // The state (its serial, from 1) of the node that was counted last.
     std::uint64_t counted_state = 0;
     std::int64_t counted = 0;
+    // The nearest ring that was asked for last.
+    DomainShelf shelf;
   };
   const Row& row(const Request& request);
 
@@ -62,6 +65,13 @@ class DomainSlots {
   Choice choice(const Request& request, NodeId node);
   // The best score of a node beneath that has room; kNoScore when none has.
   std::int64_t best_score(const Request& request, DomainId domain);
+
+  // Of the nearest ring of the level, up to `count` of the domains that hold so
+  // many tasks and lie in the level `inside` (if not empty): those with the
+  // least room, in order. For orders that stay the same from call to call.
+  void nearest(const Request& request, const std::string& level, std::int64_t tasks,
+               std::string_view inside, std::size_t count, DomainOrder& order,
+               std::vector<DomainId>& found);
 
   const PlacementPolicy& policy() const { return policy_; }
   // The policy has learned something.

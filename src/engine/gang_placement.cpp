@@ -58,6 +58,11 @@ const GangPlan* GangPlacer::plan_alike(const Gang& gang, const Request& request)
   const std::int64_t least = sum_of(gang.parts, &GangPart::min);
   room_ = slots_.row(request).slots;
   order_.request = &request;
+  // The usual case, in which no list of domains is gone through.
+  if (find_near(wish, request, wanted)) {
+    if (plan_in_equals(gang, request, wanted)) return &plan_;
+    if (!correct()) return nullptr;
+  }
   for (int corrections = 0; corrections <= kMostCorrections; ++corrections) {
     count_segments(wish);
     std::int64_t tasks = std::min(wanted, most_tasks(wish));
@@ -96,6 +101,16 @@ std::int64_t GangPlacer::most_tasks(const TopologyWish& wish) {
   return most;
 }
 
+// The domains of the nearest ring that hold so many tasks, if any does and if
+// which of them is taken follows from their order alone.
+bool GangPlacer::find_near(const TopologyWish& wish, const Request& request, std::int64_t tasks) {
+  if (wish.segments || !wish.spread.empty() || wish.prefer == kNodeLevel) return false;
+  if (tie_break_ == TieBreak::kRandom) return false;  // ranks are drawn for each plan
+  slots_.nearest(request, wish.prefer, tasks, wish.require, cost_ == nullptr ? 1 : kMostWeighed,
+                 order_, equals_);
+  return !equals_.empty();
+}
+
 // Finds the home of so many tasks, and their seats in it.
 bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int64_t tasks) {
   const TopologyWish& wish = *gang.wish;
@@ -130,6 +145,12 @@ bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int6
   equals_.clear();
   const std::size_t weighed = cost_ == nullptr ? 1 : std::min(homes.size(), kMostWeighed);
   for (std::size_t i = 0; i < weighed; ++i) equals_.push_back(homes[i].domain);
+  return plan_in_equals(gang, request, tasks);
+}
+
+// Seats in the first of the equally good homes, or in the one of least cost.
+bool GangPlacer::plan_in_equals(const Gang& gang, const Request& request, std::int64_t tasks) {
+  const TopologyWish& wish = *gang.wish;
   bool found = false;
   std::int64_t least_cost = 0;
   for (const DomainId home : equals_) {

@@ -86,6 +86,8 @@ class GangPlacer {
 
   const GangPlan* plan_alike(const Gang& gang, const Request& request);
   bool plan_number(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool find_near(const TopologyWish& wish, const Request& request, std::int64_t tasks);
+  bool plan_in_equals(const Gang& gang, const Request& request, std::int64_t tasks);
   bool fill(const TopologyWish& wish, const Request& request, DomainId home, std::int64_t tasks);
   std::int64_t most_tasks(const TopologyWish& wish);
   void count_segments(const TopologyWish& wish);
@@ -136,7 +138,7 @@ class GangPlacer {
   std::vector<std::int64_t> segment_room_;  // segments
   std::vector<TreePacking::Share> segment_shares_;
   std::vector<TreePacking::Share> shares_;
-  std::vector<DomainId> equals_;
+  std::vector<DomainId> equals_;  // homes, equally good by counts, in order
   std::vector<std::vector<GangSeat>> part_seats_;
   GangPlan plan_;
   GangPlan best_plan_;

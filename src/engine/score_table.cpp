@@ -54,7 +54,7 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
   } else {
     place = row->scores.first_best();
   }
-  return Best{line_.node(place), ask(*row, request, place).devices, row->scores.best_score(),
+  return Best{line_.at(place).node, ask(*row, request, place).devices, row->scores.best_score(),
               row->feasible};
 }
 
@@ -66,7 +66,7 @@ std::optional<ScoreTable::Explained> ScoreTable::explain_choice(const Request& r
   if (!found) return std::nullopt;
   Explained explained{*found, std::nullopt, 0};
   if (const auto next = row->scores.best_but(line_.place(found->node))) {
-    explained.runner_up = line_.node(*next);
+    explained.runner_up = line_.at(*next).node;
     explained.runner_up_score = row->scores.score(*next);
   }
   return explained;
@@ -98,7 +98,7 @@ std::optional<ScoreTable::Explained> ScoreTable::scan(const Request& request,
   Explained found;
   std::int64_t top = BestTree::kAbsent;
   for (std::size_t place = 0; place < scanned_.size(); ++place) {
-    const NodeId node = line_.node(place);
+    const NodeId node = line_.at(place).node;
     if (!cluster_.usable(node)) continue;
     const NodeRoom room = cluster_.room(node);
     if (!fits(room, request)) continue;
@@ -111,13 +111,13 @@ std::optional<ScoreTable::Explained> ScoreTable::scan(const Request& request,
   const auto ties = static_cast<std::uint64_t>(std::count(scanned_.begin(), scanned_.end(), top));
   std::uint64_t k = options_.tie_break == TieBreak::kRandom && ties > 1 ? random.below(ties) : 0;
   while (scanned_[winner] != top || k-- > 0) ++winner;
-  found.best.node = line_.node(winner);
+  found.best.node = line_.at(winner).node;
   found.best.score = top;
   found.best.devices = policy_.choose(cluster_.room(found.best.node), request).devices;
   scanned_[winner] = BestTree::kAbsent;
   const auto next = std::max_element(scanned_.begin(), scanned_.end());
   if (*next != BestTree::kAbsent) {
-    found.runner_up = line_.node(static_cast<std::size_t>(next - scanned_.begin()));
+    found.runner_up = line_.at(static_cast<std::size_t>(next - scanned_.begin())).node;
     found.runner_up_score = *next;
   }
   return found;
@@ -180,7 +180,6 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
   row.change = cluster_.last_change();
   row.remembered.assign(kRemembered, Remembered());
   row.slots.clear();
-  row.least = bound_of(request);
   row.feasible = 0;
   row.fitting.assign(line_.size() / 64 + 1, 0);
   row.scores.reset(line_.size(), options_.tie_break == TieBreak::kRandom ? BestTree::Ties::kCounted
@@ -198,13 +197,14 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
     batch.clear();
   };
   for (std::size_t place = 0; place < line_.size(); ++place) {
-    if (!line_.bound(place).covers(row.least)) continue;
-    const Remembered& known = row.place_of(line_.face(place));
-    if (known.face == line_.face(place)) {
+    const NodeLine::Entry& entry = line_.at(place);
+    if (!entry.bound.covers(request.least)) continue;
+    const Remembered& known = row.place_of(entry.face);
+    if (known.face == entry.face) {
       enter(place, known.score);
       continue;
     }
-    batch.add(place, line_.node(place));
+    batch.add(place, entry.node);
     if (batch.is_full()) ask_batch();
   }
   ask_batch();
@@ -223,7 +223,7 @@ void ScoreTable::follow(Row& row, const Request& request) {
       const NodeId node = cluster_.changed(change);
       if (node.is_none()) continue;
       const std::size_t place = line_.place(node);
-      if (!cluster_.changed_to(change).covers(row.least)) {
+      if (!cluster_.changed_to(change).covers(request.least)) {
         if (row.fits_at(place)) rescore(row, request, place, BestTree::kAbsent);
         continue;
       }
@@ -246,7 +246,7 @@ void ScoreTable::rescore(Row& row, const Request& request, std::size_t place, st
     row.feasible += fits_now ? 1 : -1;
   }
   if (row.slots.empty()) return;
-  const std::int32_t count = fits_now ? slots(cluster_.room(line_.node(place)), request) : 0;
+  const std::int32_t count = fits_now ? slots(cluster_.room(line_.at(place).node), request) : 0;
   row.total_slots += count - row.slots[place];
   row.slots[place] = count;
 }
@@ -256,7 +256,7 @@ void ScoreTable::count_slots(Row& row, const Request& request) {
   row.slots.resize(line_.size());
   row.total_slots = 0;
   for (std::size_t place = 0; place < row.slots.size(); ++place) {
-    const NodeId node = line_.node(place);
+    const NodeId node = line_.at(place).node;
     row.slots[place] = cluster_.usable(node) ? slots(cluster_.room(node), request) : 0;
     row.total_slots += row.slots[place];
   }
@@ -266,11 +266,11 @@ void ScoreTable::count_slots(Row& row, const Request& request) {
 // What the policy says of the node's face, asked once as long as it is
 // remembered.
 const ScoreTable::Remembered& ScoreTable::ask(Row& row, const Request& request, std::size_t place) {
-  const NodeLine::Face& face = line_.face(place);
-  Remembered& known = row.place_of(face);
-  if (known.face == face) return known;
-  const NodeRoom room = cluster_.room(line_.node(place));
-  known = {face, BestTree::kAbsent, 0};
+  const NodeLine::Entry& entry = line_.at(place);
+  Remembered& known = row.place_of(entry.face);
+  if (known.face == entry.face) return known;
+  const NodeRoom room = cluster_.room(entry.node);
+  known = {entry.face, BestTree::kAbsent, 0};
   if (fits(room, request)) {
     const Choice choice = policy_.choose(room, request);
     known.score = choice.score;

@@ -4,68 +4,82 @@
 #include <utility>
 
 namespace gridfold {
+namespace {
 
-void DomainShelf::fill(std::string_view level, std::uint64_t epoch, const DomainTree& tree,
-                       std::span<const DomainId> ring, std::span<const std::int64_t> room) {
+bool lies_in(const DomainTree& tree, DomainId domain, const std::string& level) {
+  for (; !domain.is_none(); domain = tree.parent(domain)) {
+    if (tree.level_name(domain) == level) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void DomainShelf::fill(const Ring& ring, std::uint64_t epoch, const DomainTree& tree,
+                       std::span<const DomainId> domains, std::span<const std::int64_t> room) {
+  *this = DomainShelf();
   is_filled_ = true;
-  level_ = level;
+  ring_ = ring;
   epoch_ = epoch;
-  entries_.clear();
-  places_.clear();
-  off_.clear();
-  ring_.assign(ring.begin(), ring.end());
   stands_.assign(tree.size(), 0);
-  for (const DomainId domain : ring_) {
+  for (const DomainId domain : domains) {
+    if (!ring.inside.empty() && !lies_in(tree, domain, ring.inside)) continue;
     stands_[domain.value] = 1;
+    domains_.push_back(domain);
     places_.push_back(entries_.insert({room[domain.value], kUnknown, 0, domain}).first);
+    ++with_room_[room[domain.value]];
   }
 }
 
-// Moves the entry without a new allocation.
+// Without a new allocation.
 void DomainShelf::move(Entries::iterator from, const Entry& to) {
-  const auto at = std::lower_bound(ring_.begin(), ring_.end(), to.domain) - ring_.begin();
-  auto node = entries_.extract(from);
-  node.value() = to;
-  places_[static_cast<std::size_t>(at)] = entries_.insert(std::move(node)).position;
+  if (from->room != to.room) {
+    const auto counted = with_room_.find(from->room);
+    if (--counted->second == 0) with_room_.erase(counted);
+    ++with_room_[to.room];
+  }
+  const auto at = std::lower_bound(domains_.begin(), domains_.end(), to.domain) - domains_.begin();
+  auto entry = entries_.extract(from);
+  entry.value() = to;
+  places_[static_cast<std::size_t>(at)] = entries_.insert(std::move(entry)).position;
 }
 
 void DomainShelf::put_back(std::span<const std::int64_t> room) {
   for (const DomainId domain : off_) {
-    const auto at = std::lower_bound(ring_.begin(), ring_.end(), domain) - ring_.begin();
+    const auto at = std::lower_bound(domains_.begin(), domains_.end(), domain) - domains_.begin();
     move(places_[static_cast<std::size_t>(at)], {room[domain.value], kUnknown, 0, domain});
     stands_[domain.value] = 1;
   }
   off_.clear();
 }
 
-void DomainShelf::nearest(std::int64_t units, std::string_view inside, std::size_t count,
-                          std::span<const std::int64_t> room, const TreePacking& packing,
-                          DomainOrder& order, std::vector<DomainId>& found) {
-  put_back(room);
-  found.clear();
-  std::int64_t least = units;  // then: of the best, and no other
-  auto at = entries_.lower_bound({least});
-  while (at != entries_.end() && found.size() < count) {
-    if (!found.empty() && at->room > least) return;
-    if (!inside.empty() && !packing.lies_in(at->domain, inside)) {
-      ++at;
-      continue;
-    }
-    if (at->score == kUnknown) {
-      const DomainId domain = at->domain;
-      const std::int64_t of_room = at->room;
-      const auto next = std::next(at);
-      move(at, {of_room, order.score(domain), order.rank(domain), domain});
-      // The known ones come after all unknown ones, so nothing was passed over.
-      at = next != entries_.end() && next->room == of_room && next->score == kUnknown
-               ? next
-               : entries_.lower_bound({of_room});
-      continue;
-    }
-    least = at->room;
-    found.push_back(at->domain);
-    ++at;
+// The first with at least this room, once the scores of all with as much as it
+// has are known.
+DomainShelf::Entries::iterator DomainShelf::best_from(std::int64_t room, DomainOrder& order) {
+  auto best = entries_.lower_bound({room});
+  while (best != entries_.end() && best->score == kUnknown) {
+    const Entry known{best->room, order.score(best->domain), order.rank(best->domain),
+                      best->domain};
+    move(best, known);
+    best = entries_.lower_bound({known.room});
   }
+  return best;
+}
+
+void DomainShelf::nearest(std::int64_t units, std::size_t count, std::span<const std::int64_t> room,
+                          DomainOrder& order, Near& near) {
+  put_back(room);
+  near.homes.clear();
+  near.others = {};
+  const auto best = best_from(units, order);
+  if (best == entries_.end()) return;
+  for (auto at = best; at != entries_.end() && at->room == best->room && near.homes.size() < count;
+       ++at)
+    near.homes.push_back({at->domain, 1, at->room - units, at->score, at->rank});
+  for (auto at = with_room_.lower_bound(units); at != with_room_.end(); ++at)
+    near.others.holding += at->second;
+  const auto next = best_from(best->room + 1, order);
+  if (next != entries_.end()) near.others.next = {next->domain, 1, next->room - units};
 }
 
 }  // namespace gridfold

@@ -4,14 +4,14 @@
 //
 // A domain in which something has changed leaves the shelf and is put back,
 // with its new room, before the shelf is next searched. Scores are worked out
-// where they decide only.
+// only where they decide.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "topology/domain_tree.h"
@@ -21,16 +21,29 @@ namespace gridfold {
 
 class DomainShelf {
  public:
+  // The nearest ring of a level, of which those that lie in the level `inside`
+  // (if that is not empty).
+  struct Ring {
+    std::string level;
+    std::string inside;
+    friend bool operator==(const Ring&, const Ring&) = default;
+  };
+  struct Near {
+    std::vector<TreePacking::Home> homes;
+    TreePacking::Others others;
+  };
+
   DomainShelf() = default;
   DomainShelf(DomainShelf&&) = default;  // not copied: places_ point into entries_
   DomainShelf& operator=(DomainShelf&&) = default;
 
-  // Which ring stands here: that of this level, in this state of the scores.
-  bool holds(std::string_view level, std::uint64_t epoch) const {
-    return is_filled_ && level_ == level && epoch_ == epoch;
+  // `epoch`: of the policy's scores.
+  bool holds(const Ring& ring, std::uint64_t epoch) const {
+    return is_filled_ && ring_ == ring && epoch_ == epoch;
   }
-  void fill(std::string_view level, std::uint64_t epoch, const DomainTree& tree,
-            std::span<const DomainId> ring, std::span<const std::int64_t> room);
+  // `room`, here and below: by domain.
+  void fill(const Ring& ring, std::uint64_t epoch, const DomainTree& tree,
+            std::span<const DomainId> domains, std::span<const std::int64_t> room);
 
   // Room or score may have changed.
   void take_off(DomainId domain) {
@@ -39,11 +52,10 @@ class DomainShelf {
     off_.push_back(domain);
   }
 
-  // Up to `count` of the domains that hold all the units and lie in the level
-  // `inside` (if not empty): the best, and those with as much room, in order.
-  void nearest(std::int64_t units, std::string_view inside, std::size_t count,
-               std::span<const std::int64_t> room, const TreePacking& packing, DomainOrder& order,
-               std::vector<DomainId>& found);
+  // Up to `count` of the domains with the least room that holds all the units, in
+  // order; how many hold them, and the first of those with more room.
+  void nearest(std::int64_t units, std::size_t count, std::span<const std::int64_t> room,
+               DomainOrder& order, Near& near);
 
  private:
   static constexpr std::int64_t kUnknown = INT64_MAX;  // a score; comes first
@@ -62,15 +74,17 @@ class DomainShelf {
 
   void put_back(std::span<const std::int64_t> room);
   void move(Entries::iterator from, const Entry& to);
+  Entries::iterator best_from(std::int64_t room, DomainOrder& order);
 
   bool is_filled_ = false;
-  std::string level_;
+  Ring ring_;
   std::uint64_t epoch_ = 0;
   Entries entries_;
-  std::vector<Entries::iterator> places_;  // by domain of the ring, in order of id
-  std::vector<DomainId> ring_;             // likewise
-  std::vector<std::uint8_t> stands_;       // by domain: it is of the ring, and nothing has changed
-  std::vector<DomainId> off_;              // of the ring; something has changed
+  std::map<std::int64_t, std::int32_t> with_room_;  // how many have it; more than none
+  std::vector<DomainId> domains_;                   // those that have entries, in order of id
+  std::vector<Entries::iterator> places_;           // beside them
+  std::vector<std::uint8_t> stands_;                // by domain: its entry is up to date
+  std::vector<DomainId> off_;                       // whose entries are not
 };
 
 }  // namespace gridfold

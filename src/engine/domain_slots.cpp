@@ -73,13 +73,12 @@ std::int64_t DomainSlots::best_score(const Request& request, DomainId domain) {
   return best_of(up_to_date(request), request, domain);
 }
 
-void DomainSlots::nearest(const Request& request, const std::string& level, std::int64_t tasks,
-                          std::string_view inside, std::size_t count, DomainOrder& order,
-                          std::vector<DomainId>& found) {
+void DomainSlots::nearest(const Request& request, const DomainShelf::Ring& ring, std::int64_t tasks,
+                          std::size_t count, DomainOrder& order, DomainShelf::Near& near) {
   Row& row = up_to_date(request);
-  if (!row.shelf.holds(level, epoch_))
-    row.shelf.fill(level, epoch_, tree_, rings(level).front(), row.slots);
-  row.shelf.nearest(tasks, inside, count, row.slots, TreePacking(tree_, order), order, found);
+  if (!row.shelf.holds(ring, epoch_))
+    row.shelf.fill(ring, epoch_, tree_, rings(ring.level).front(), row.slots);
+  row.shelf.nearest(tasks, count, row.slots, order, near);
 }
 
 DomainSlots::Row& DomainSlots::up_to_date(const Request& request) {

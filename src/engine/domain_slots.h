@@ -66,12 +66,11 @@ class DomainSlots {
   // The best score of a node beneath that has room; kNoScore when none has.
   std::int64_t best_score(const Request& request, DomainId domain);
 
-  // Of the nearest ring of the level, up to `count` of the domains that hold so
-  // many tasks and lie in the level `inside` (if not empty): those with the
-  // least room, in order. For orders that stay the same from call to call.
-  void nearest(const Request& request, const std::string& level, std::int64_t tasks,
-               std::string_view inside, std::size_t count, DomainOrder& order,
-               std::vector<DomainId>& found);
+  // What TreePacking::homes() gives of the nearest ring with Look::kOnlyHere, up to
+  // `count` homes of them, without going through the ring. For orders that stay
+  // the same from call to call.
+  void nearest(const Request& request, const DomainShelf::Ring& ring, std::int64_t tasks,
+               std::size_t count, DomainOrder& order, DomainShelf::Near& near);
 
   const PlacementPolicy& policy() const { return policy_; }
   // The policy has learned something.

@@ -235,8 +235,8 @@ class ByName final : public DomainOrder {
 void expect_nearest(Grid& grid, const Request& request, const std::vector<std::int64_t>& room,
                     const std::vector<std::int64_t>& best, RandomStream& random) {
   const auto tasks = static_cast<std::int64_t>(1 + random.below(13));
-  const std::string level = random.chance(1, 3) ? "" : "rack";
-  const std::string inside = random.chance(1, 3) ? "rack" : "";
+  const DomainShelf::Ring ring{random.chance(1, 3) ? "" : "rack",
+                               random.chance(1, 3) ? "rack" : ""};
   const std::size_t count = 1 + random.below(3);
   std::vector<DomainId> expected;
   for (const DomainId rack : grid.slots.tree().domains_at("rack")) {
@@ -248,11 +248,21 @@ void expect_nearest(Grid& grid, const Request& request, const std::vector<std::i
   const auto worse = std::find_if(expected.begin(), expected.end(), [&](DomainId rack) {
     return room[rack.value] > room[expected.front().value];
   });
+  ByName order(grid.slots, request);
+  DomainShelf::Near near;
+  grid.slots.nearest(request, ring, tasks, count, order, near);
+  ASSERT_EQ(near.others.holding, static_cast<std::int32_t>(expected.size()));
+  ASSERT_EQ(near.others.next.has_value(), worse != expected.end());
+  if (worse != expected.end()) {
+    ASSERT_EQ(near.others.next->domain, *worse);
+  }
   expected.erase(worse, expected.end());
   expected.resize(std::min(expected.size(), count));
-  ByName order(grid.slots, request);
   std::vector<DomainId> found;
-  grid.slots.nearest(request, level, tasks, inside, count, order, found);
+  for (const TreePacking::Home& home : near.homes) {
+    ASSERT_EQ(home.left, room[home.domain.value] - tasks);
+    found.push_back(home.domain);
+  }
   ASSERT_EQ(found, expected);
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "engine/tie_rank.h"
+
 namespace gridfold {
 namespace {
 
@@ -42,10 +44,7 @@ ScoreTable::ScoreTable(const Cluster& cluster, const PlacementPolicy& policy,
 
 std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomStream& random) {
   Row* const row = row_for(request);
-  if (row == nullptr) {
-    const auto found = scan(request, random);
-    return found ? std::optional(found->best) : std::nullopt;
-  }
+  if (row == nullptr) return scan(request, random);
   if (row->feasible == 0) return std::nullopt;
   std::size_t place = 0;
   if (options_.tie_break == TieBreak::kRandom) {
@@ -58,18 +57,25 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
               row->feasible};
 }
 
-std::optional<ScoreTable::Explained> ScoreTable::explain_choice(const Request& request,
-                                                                RandomStream random) {
-  Row* const row = row_for(request);
-  if (row == nullptr) return scan(request, random);
-  const auto found = best(request, random);
-  if (!found) return std::nullopt;
-  Explained explained{*found, std::nullopt, 0};
-  if (const auto next = row->scores.best_but(line_.place(found->node))) {
-    explained.runner_up = line_.at(*next).node;
-    explained.runner_up_score = row->scores.score(*next);
+WhyHere ScoreTable::why(const Request& request, const Best& best) const {
+  WhyHere why{DecidedBy::kOnlyOne, NodeId::none(), best.feasible_nodes, best.score, 0};
+  if (best.feasible_nodes == 1) return why;
+  const std::size_t place = line_.place(best.node);
+  std::size_t next = 0;
+  if (request.id < rows_.size() && rows_[request.id].is_built) {
+    const BestTree& scores = rows_[request.id].scores;
+    next = *scores.best_but(place);
+    why.runner_up_score = scores.score(next);
+  } else {
+    next = place == 0 ? 1 : 0;
+    for (std::size_t i = next; i < scanned_.size(); ++i) {
+      if (i != place && scanned_[i] > scanned_[next]) next = i;
+    }
+    why.runner_up_score = scanned_[next];
   }
-  return explained;
+  why.runner_up = line_.at(next).node;
+  why.by = why.score != why.runner_up_score ? DecidedBy::kScore : tie_rule(options_.tie_break);
+  return why;
 }
 
 bool ScoreTable::has_slots(const Request& request, std::int64_t tasks) {
@@ -91,35 +97,28 @@ bool ScoreTable::has_slots(const Request& request, std::int64_t tasks) {
 
 // Every node anew: the scores in one flat array in the order of ties, then the
 // first of the best, or one drawn among them.
-std::optional<ScoreTable::Explained> ScoreTable::scan(const Request& request,
-                                                      RandomStream& random) {
+std::optional<ScoreTable::Best> ScoreTable::scan(const Request& request, RandomStream& random) {
   line_.follow();
   scanned_.assign(line_.size(), BestTree::kAbsent);
-  Explained found;
+  Best found;
   std::int64_t top = BestTree::kAbsent;
   for (std::size_t place = 0; place < scanned_.size(); ++place) {
     const NodeId node = line_.at(place).node;
     if (!cluster_.usable(node)) continue;
     const NodeRoom room = cluster_.room(node);
     if (!fits(room, request)) continue;
-    ++found.best.feasible_nodes;
+    ++found.feasible_nodes;
     scanned_[place] = policy_.choose(room, request).score;
     top = std::max(top, scanned_[place]);
   }
-  if (found.best.feasible_nodes == 0) return std::nullopt;
+  if (found.feasible_nodes == 0) return std::nullopt;
   std::size_t winner = 0;
   const auto ties = static_cast<std::uint64_t>(std::count(scanned_.begin(), scanned_.end(), top));
   std::uint64_t k = options_.tie_break == TieBreak::kRandom && ties > 1 ? random.below(ties) : 0;
   while (scanned_[winner] != top || k-- > 0) ++winner;
-  found.best.node = line_.at(winner).node;
-  found.best.score = top;
-  found.best.devices = policy_.choose(cluster_.room(found.best.node), request).devices;
-  scanned_[winner] = BestTree::kAbsent;
-  const auto next = std::max_element(scanned_.begin(), scanned_.end());
-  if (*next != BestTree::kAbsent) {
-    found.runner_up = line_.at(static_cast<std::size_t>(next - scanned_.begin())).node;
-    found.runner_up_score = *next;
-  }
+  found.node = line_.at(winner).node;
+  found.score = top;
+  found.devices = policy_.choose(cluster_.room(found.node), request).devices;
   return found;
 }
 

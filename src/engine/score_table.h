@@ -17,6 +17,7 @@
 #include "engine/node_line.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -38,13 +39,9 @@ class ScoreTable {
   // Whether so many tasks of the request fit now on all nodes (see slots()).
   bool has_slots(const Request& request, std::int64_t tasks);
 
-  // What best() would choose, and the node that would be next.
-  struct Explained {
-    Best best;
-    std::optional<NodeId> runner_up;
-    std::int64_t runner_up_score = 0;
-  };
-  std::optional<Explained> explain_choice(const Request& request, RandomStream random);
+  // Why best() has just answered so: the node that would have been next, and
+  // what told the two apart. Nothing may have changed since.
+  WhyHere why(const Request& request, const Best& best) const;
 
   // The policy has learned something: every score is computed anew when asked.
   void forget_scores() {
@@ -95,7 +92,7 @@ class ScoreTable {
   void rescore(Row& row, const Request& request, std::size_t place, std::int64_t score);
   void count_slots(Row& row, const Request& request);
   const Remembered& ask(Row& row, const Request& request, std::size_t place);
-  std::optional<Explained> scan(const Request& request, RandomStream& random);
+  std::optional<Best> scan(const Request& request, RandomStream& random);
   std::size_t expected_row_bytes() const;
 
   const Cluster& cluster_;
@@ -107,7 +104,7 @@ class ScoreTable {
   std::uint32_t asks_ = 0;  // since the rows last cooled
   std::uint64_t epoch_ = 1;
   NodeLine line_;
-  std::vector<std::int64_t> scanned_;  // scores of the scan, by place
+  std::vector<std::int64_t> scanned_;  // scores of the last scan, by place
 };
 
 }  // namespace gridfold

@@ -54,13 +54,13 @@ struct Request {
   std::int64_t memory = 0;
   std::vector<DeviceNeed> devices;
   TaskRequest source;
+  RoomBound least;  // of what it asks
 };
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
-// Bounds of what a room has and of what one task asks: see RoomBound.
+// At least what the room has.
 RoomBound bound_of(const NodeRoom& room);
-RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a

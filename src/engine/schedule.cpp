@@ -83,6 +83,8 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  freed_bounds.clear();
+  for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
@@ -105,7 +107,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
     if (!cluster.usable(freed[i])) continue;
-    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
   return fit;

@@ -123,7 +123,8 @@ struct Engine::State {
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first

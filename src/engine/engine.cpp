@@ -88,6 +88,8 @@ const QueueSpec* Engine::queue(std::string_view name) const {
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
 }
 
+bool Engine::links_known() const { return state_->communication.is_known(); }
+
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
   return id ? state_->queues.usage(*id, state_->cluster) : QueueUsage{};
@@ -196,11 +198,13 @@ void Engine::State::attach(EngineJob& job) {
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
+  if (is_sending(record)) begin_sending(record);
   set_timer(job);
 }
 
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
+  if (is_sending(record)) end_sending(record);
   leave_queue(job);
   if (!claiming.empty()) claiming.erase(key_of(job));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {

@@ -132,6 +132,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
+  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
@@ -221,6 +222,7 @@ void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
     if (is_filler(job)) ++filler_holdings;
     launch(job, at.task, at.feasible, at.score);
   }
+  if (record.spec->communication) note_expected(job);
   set_timer(job);
 }
 
@@ -252,6 +254,7 @@ void Engine::State::fulfil_claims() {
     } else if (free) {
       touch(job);
       drop_claims(job);
+      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }

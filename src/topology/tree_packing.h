@@ -60,6 +60,9 @@ class TreePacking {
   // then least room left over. All that are equal in that, in order.
   std::span<const Home> homes(std::span<const DomainId> ring, std::string_view inside,
                               std::int64_t units, Look look);
+  // All that hold the units, the best first, and no more than `most`.
+  std::span<const Home> ranked_homes(std::span<const DomainId> ring, std::string_view inside,
+                                     std::int64_t units, Look look, std::size_t most);
   // The same where the units are to be spread over the domains of a level
   // beneath: the least units in the fullest comes first.
   std::span<const Home> spread_homes(std::span<const DomainId> ring, std::string_view inside,

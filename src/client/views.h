@@ -80,9 +80,29 @@ struct SubmittedView {
   std::string json;
 };
 
+// Why a gang lies in its domain, as of its launch. `decided_by` may be a word
+// that this program does not know.
+struct DomainChoiceView {
+  std::string domain, decided_by, runner_up;
+  std::int64_t feasible_domains = 0;
+  std::int64_t value = 0, runner_up_value = 0;
+};
+struct NodeChoiceView {
+  std::uint32_t task = 0;
+  std::string node, decided_by, runner_up;
+  std::int64_t feasible_nodes = 0;
+  std::int64_t score = 0, runner_up_score = 0;
+};
+struct PlacementView {
+  Instant decided_at = Instant::never();
+  std::optional<DomainChoiceView> domain;
+  std::vector<NodeChoiceView> tasks;
+};
+
 struct ExplainView {
   JobView job;
   std::vector<ReasonView> reasons;
+  std::optional<PlacementView> placement;
   std::string json;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/tie_rank.h"
@@ -133,9 +134,41 @@ bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int6
     homes = wish.spread.empty() ? packing.homes(rings_[i], wish.require, units, look)
                                 : packing.spread_homes(rings_[i], wish.require, wish.spread, tasks);
   }
-  if (homes.empty() || !fill(wish, request, homes.front().domain, tasks)) return false;
+  if (homes.empty()) return false;
+  const HomeChoice first =
+      weighed(homes, packing.others(),
+              wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest);
+  if (!fill(wish, request, first.domain, tasks)) return false;
   number_seats(gang, tasks);
+  plan_.home = first;
   return true;
+}
+
+// What told the first home from the next: among equals by the counts its best
+// node's score or the tie rule, else a count.
+HomeChoice GangPlacer::weighed(std::span<const TreePacking::Home> homes,
+                               const TreePacking::Others& others, DecidedBy measure) const {
+  const TreePacking::Home& home = homes.front();
+  HomeChoice choice;
+  choice.domain = home.domain;
+  choice.feasible_domains = others.holding;
+  const auto decided = [&](const TreePacking::Home& next, DecidedBy by,
+                           std::int64_t TreePacking::Home::*value) {
+    choice.runner_up = next.domain;
+    choice.by = by;
+    choice.value = home.*value;
+    choice.runner_up_value = next.*value;
+  };
+  using Home = TreePacking::Home;
+  if (homes.size() > 1) {
+    const bool tie = home.score == homes[1].score;
+    decided(homes[1], tie ? tie_rule(tie_break_) : DecidedBy::kScore, &Home::score);
+  } else if (others.next) {
+    const bool counted = home.measure != others.next->measure;
+    decided(*others.next, counted ? measure : DecidedBy::kLeastLeft,
+            counted ? &Home::measure : &Home::left);
+  }
+  return choice;
 }
 
 // Seats for so many tasks in the domain.

@@ -56,9 +56,20 @@ struct Gang {
   const JobTraffic* traffic = nullptr;  // what its ranks exchange, where that is told
 };
 
+// Why the gang lies in this domain, see WhyDomain; in ids of the tree.
+struct HomeChoice {
+  DomainId domain = DomainTree::root();
+  DomainId runner_up = DomainId::none();
+  DecidedBy by = DecidedBy::kOnlyOne;
+  std::int32_t feasible_domains = 1;
+  std::int64_t value = 0;
+  std::int64_t runner_up_value = 0;
+};
+
 struct GangPlan {
   std::vector<GangSeat> seats;    // part after part, each in order of rank
   std::vector<std::size_t> ends;  // by part: the end of its seats
+  HomeChoice home;
   // Where places were weighed: what these cost, and the fastest of the others.
   std::optional<StepTime> expected;
   std::optional<StepTime> otherwise;
@@ -131,11 +142,14 @@ class GangPlacer {
   std::int64_t most_tasks(const TopologyWish& wish);
   void count_segments(const TopologyWish& wish);
   bool correct();
+  HomeChoice weighed(std::span<const TreePacking::Home> homes, const TreePacking::Others& others,
+                     DecidedBy measure) const;
   void sort_along_tree(std::vector<GangSeat>& seats) const;
   void number_seats(const Gang& gang, std::int64_t tasks);
 
   // --- gang_weighing.cpp ---
   struct Weighed {
+    DomainId home;
     std::size_t ring = 0;
     std::int64_t measure = 0;
     std::int64_t left = 0;
@@ -145,12 +159,14 @@ class GangPlacer {
   bool plan_weighed(const Gang& gang, const Request& request, std::int64_t tasks);
   void weigh_ring(const Gang& gang, const Request& request, std::int64_t tasks, std::size_t ring,
                   std::span<const TreePacking::Home> homes);
-  void weigh(const Gang& gang, const Request& request, std::int64_t tasks, Weighed draft,
-             DomainId home);
+  void weigh(const Gang& gang, const Request& request, std::int64_t tasks, Weighed draft);
   void pick_homes(std::span<const TreePacking::Home> homes);
   bool may_share_nodes(std::int64_t tasks) const;
   bool is_slowed_by_others(const Gang& gang);
-  std::size_t choose_weighed(std::optional<StepTime>& otherwise) const;
+  std::size_t first_by_packing() const;
+  std::size_t choose_weighed() const;
+  std::optional<StepTime> fastest_but(std::size_t chosen) const;
+  HomeChoice why_weighed(std::size_t chosen, HomeChoice by_packing) const;
   bool quieten(DomainId home, std::int64_t tasks);
   std::size_t most_weighed(const Gang& gang) const;
 
@@ -203,8 +219,8 @@ class GangPlacer {
 
   // Of the places being weighed.
   std::vector<TreePacking::Home> picked_;
-  std::vector<Weighed> weighed_;
-  std::vector<std::vector<GangSeat>> weighed_seats_;  // those of weighed_ come first
+  std::vector<Weighed> drafts_;
+  std::vector<std::vector<GangSeat>> weighed_seats_;  // those of drafts_ come first
   std::vector<std::int64_t> quiet_room_;              // tasks, by domain beneath one home
   std::vector<NodeId> quiet_nodes_;
 };

@@ -52,8 +52,9 @@ bool GangPlacer::plan_weighed(const Gang& gang, const Request& request, std::int
   const bool is_free = wish.prefer.empty() && wish.spread.empty() && !wish.segments;
   const std::int64_t units = wish.segments ? tasks / wish.segments->size : tasks;
   TreePacking packing(*tree_, order_);
-  weighed_.clear();
+  drafts_.clear();
   std::size_t rings = 0;
+  HomeChoice by_packing;
   for (std::size_t i = 0; i < rings_.size() && rings < kRingsTaken; ++i) {
     packing.count(wish.segments ? Room(segment_room_) : room_,
                   wish.segments               ? std::string_view(wish.segments->within)
@@ -65,10 +66,17 @@ bool GangPlacer::plan_weighed(const Gang& gang, const Request& request, std::int
             ? packing.ranked_homes(rings_[i], wish.require, units, look, kHomesRanked)
             : packing.spread_homes(rings_[i], wish.require, wish.spread, tasks);
     if (homes.empty()) continue;
-    ++rings;
+    if (++rings == 1) {
+      const auto counts = [](const TreePacking::Home& at) { return std::pair(at.measure, at.left); };
+      std::size_t equals = 1;
+      while (equals < homes.size() && counts(homes[equals]) == counts(homes[0])) ++equals;
+      by_packing =
+          weighed(homes.first(equals), packing.others(),
+                  wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest);
+    }
     pick_homes(homes);
     weigh_ring(gang, request, tasks, i, picked_);
-    if (weighed_.empty()) {
+    if (drafts_.empty()) {
       // The counts were too high; they are corrected by the last filling.
       return false;
     }
@@ -83,9 +91,11 @@ bool GangPlacer::plan_weighed(const Gang& gang, const Request& request, std::int
     }
     if (!is_free || !is_slowed_by_others(gang)) break;
   }
-  if (weighed_.empty()) return false;
-  const std::size_t chosen = choose_weighed(plan_.otherwise);
-  plan_.expected = weighed_[chosen].cost;
+  if (drafts_.empty()) return false;
+  const std::size_t chosen = choose_weighed();
+  plan_.home = why_weighed(chosen, by_packing);
+  plan_.otherwise = fastest_but(chosen);
+  plan_.expected = drafts_[chosen].cost;
   std::swap(plan_.seats, weighed_seats_[chosen]);
   number_seats(gang, tasks);
   if (plan_.expected && !wish.segments) {
@@ -114,7 +124,7 @@ void GangPlacer::weigh_ring(const Gang& gang, const Request& request, std::int64
   const bool shares = !one_way && wish.prefer != kNodeLevel && may_share_nodes(tasks);
   for (const TreePacking::Home& home : homes) {
     const auto with = [&](Fill how) {
-      weigh(gang, request, tasks, {ring, home.measure, home.left, how, {}}, home.domain);
+      weigh(gang, request, tasks, {home.domain, ring, home.measure, home.left, how, {}});
     };
     with(Fill::kByScore);
     if (one_way) continue;
@@ -124,18 +134,18 @@ void GangPlacer::weigh_ring(const Gang& gang, const Request& request, std::int64
 }
 
 // Fills the home so and notes what that costs, unless it was weighed before.
-void GangPlacer::weigh(const Gang& gang, const Request& request, std::int64_t tasks, Weighed draft,
-                       DomainId home) {
-  if (weighed_.size() == most_weighed(gang)) return;
-  if (!fill(*gang.wish, request, home, tasks, draft.how)) return;
+void GangPlacer::weigh(const Gang& gang, const Request& request, std::int64_t tasks,
+                       Weighed draft) {
+  if (drafts_.size() == most_weighed(gang)) return;
+  if (!fill(*gang.wish, request, draft.home, tasks, draft.how)) return;
   sort_along_tree(plan_.seats);
-  for (std::size_t i = 0; i < weighed_.size(); ++i) {
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
     if (same_places(weighed_seats_[i], plan_.seats)) return;
   }
   draft.cost = cost_->cost(gang, plan_.seats);
-  if (weighed_seats_.size() == weighed_.size()) weighed_seats_.emplace_back();
-  std::swap(weighed_seats_[weighed_.size()], plan_.seats);
-  weighed_.push_back(draft);
+  if (weighed_seats_.size() == drafts_.size()) weighed_seats_.emplace_back();
+  std::swap(weighed_seats_[drafts_.size()], plan_.seats);
+  drafts_.push_back(draft);
 }
 
 // Whether any two tasks of the gang fit on one node, of those weighed first.
@@ -176,52 +186,81 @@ bool GangPlacer::quieten(DomainId home, std::int64_t tasks) {
 
 // Whether the fastest place weighed so far would be faster if it were quiet.
 bool GangPlacer::is_slowed_by_others(const Gang& gang) {
-  std::size_t fastest = weighed_.size();
-  for (std::size_t i = 0; i < weighed_.size(); ++i) {
-    if (!weighed_[i].cost) continue;
+  std::size_t fastest = drafts_.size();
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    if (!drafts_[i].cost) continue;
     const bool faster =
-        fastest == weighed_.size() || weighed_[i].cost->better_than(*weighed_[fastest].cost);
+        fastest == drafts_.size() || drafts_[i].cost->better_than(*drafts_[fastest].cost);
     if (faster) fastest = i;
   }
-  if (fastest == weighed_.size()) return false;
+  if (fastest == drafts_.size()) return false;
   const auto quiet = cost_->undisturbed(gang, weighed_seats_[fastest]);
-  const std::int64_t step = weighed_[fastest].cost->step.ns;
+  const std::int64_t step = drafts_[fastest].cost->step.ns;
   return quiet && step - quiet->step.ns > step / kTolerance;
+}
+
+namespace {
+
+// The order of packing.
+template <class Draft>
+auto packing_of(const Draft& draft) {
+  return std::tuple(draft.ring, draft.measure, draft.left, draft.how);
+}
+
+}  // namespace
+
+std::size_t GangPlacer::first_by_packing() const {
+  std::size_t first = 0;
+  for (std::size_t i = 1; i < drafts_.size(); ++i) {
+    if (packing_of(drafts_[i]) < packing_of(drafts_[first])) first = i;
+  }
+  return first;
 }
 
 // By the rule above. Where nothing is known of the first place in order of
 // packing, it stays.
-std::size_t GangPlacer::choose_weighed(std::optional<StepTime>& otherwise) const {
-  const auto order = [&](std::size_t i) {
-    const Weighed& at = weighed_[i];
-    return std::tuple(at.ring, at.measure, at.left, at.how);
-  };
-  std::size_t first = 0;
-  std::optional<std::int64_t> least;
-  for (std::size_t i = 0; i < weighed_.size(); ++i) {
-    if (order(i) < order(first)) first = i;
-    if (weighed_[i].cost && (!least || weighed_[i].cost->step.ns < *least))
-      least = weighed_[i].cost->step.ns;
+std::size_t GangPlacer::choose_weighed() const {
+  const std::size_t first = first_by_packing();
+  if (!drafts_[first].cost) return first;
+  std::int64_t least = drafts_[first].cost->step.ns;
+  for (const Weighed& draft : drafts_) {
+    if (draft.cost) least = std::min(least, draft.cost->step.ns);
   }
-  std::size_t chosen = first;
-  if (weighed_[first].cost) {
-    const std::int64_t most = *least + std::max<std::int64_t>(*least, 0) / kTolerance;
-    std::optional<std::size_t> best;
-    for (std::size_t i = 0; i < weighed_.size(); ++i) {
-      if (!weighed_[i].cost || weighed_[i].cost->step.ns > most) continue;
-      const bool better =
-          !best || order(i) < order(*best) ||
-          (order(i) == order(*best) && weighed_[i].cost->better_than(*weighed_[*best].cost));
-      if (better) best = i;
-    }
-    chosen = *best;
+  const std::int64_t most = least + std::max<std::int64_t>(least, 0) / kTolerance;
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    const Weighed& draft = drafts_[i];
+    if (!draft.cost || draft.cost->step.ns > most) continue;
+    const bool better = !best || packing_of(draft) < packing_of(drafts_[*best]) ||
+                        (packing_of(draft) == packing_of(drafts_[*best]) &&
+                         draft.cost->better_than(*drafts_[*best].cost));
+    if (better) best = i;
   }
-  otherwise.reset();
-  for (std::size_t i = 0; i < weighed_.size(); ++i) {
-    if (i == chosen || !weighed_[i].cost) continue;
-    if (!otherwise || weighed_[i].cost->better_than(*otherwise)) otherwise = weighed_[i].cost;
+  return *best;
+}
+
+std::optional<StepTime> GangPlacer::fastest_but(std::size_t chosen) const {
+  std::optional<StepTime> fastest;
+  for (std::size_t i = 0; i < drafts_.size(); ++i) {
+    if (i == chosen || !drafts_[i].cost) continue;
+    if (!fastest || drafts_[i].cost->better_than(*fastest)) fastest = drafts_[i].cost;
   }
-  return chosen;
+  return fastest;
+}
+
+// Either the counts decided, as they do without a cost, or the cost overruled
+// them.
+HomeChoice GangPlacer::why_weighed(std::size_t chosen, HomeChoice by_packing) const {
+  const Weighed& here = drafts_[chosen];
+  const Weighed& first = drafts_[first_by_packing()];
+  if (here.home == by_packing.domain) return by_packing;
+  HomeChoice choice = by_packing;
+  choice.domain = here.home;
+  choice.runner_up = first.home;
+  choice.by = DecidedBy::kCost;
+  choice.value = here.cost ? here.cost->step.ns : 0;
+  choice.runner_up_value = first.cost ? first.cost->step.ns : 0;
+  return choice;
 }
 
 }  // namespace gridfold

@@ -1,0 +1,25 @@
+// Seats jobs of given sizes on nodes, near together. No node has tasks of two
+// jobs that each go over several nodes: their traffic would meet there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/round_policy.h"
+
+namespace gridfold {
+
+struct SeatWish {
+  const RoundJob* job = nullptr;
+  std::int32_t tasks = 0;
+  bool keeps = false;  // stays where it is, with as many tasks as it has
+};
+
+// Places of each wish, in its order. First those that keep, then the others, the
+// largest first: on the one node that it fills best, else on as few nodes as can
+// be. A wish for which there is no room gets fewer tasks, or none.
+std::vector<std::vector<RoundPlace>> seat(std::span<const RoundNode> nodes,
+                                          std::span<const SeatWish> wishes);
+
+}  // namespace gridfold

@@ -166,7 +166,9 @@ NodeId Cluster::put(NodeRecord record) {
   NodeId id;
   if (known) {
     id = *known;
-    if (records_[id.value].spec.domains != record.spec.domains) ++path_changes_;
+    const NodeSpec& before = records_[id.value].spec;
+    if (before.domains != record.spec.domains) ++path_changes_;
+    if (before.links != record.spec.links || before.devices != record.spec.devices) ++link_changes_;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
     reserve_more(nodes_, 1);

@@ -100,6 +100,8 @@ const QueueSpec* Engine::queue(std::string_view name) const {
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
 }
 
+bool Engine::links_known() const { return state_->communication.is_known(); }
+
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
   if (!id) return {};
@@ -213,11 +215,13 @@ void Engine::State::attach(EngineJob& job) {
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
+  if (is_sending(record)) begin_sending(record);
   set_timer(job);
 }
 
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
+  if (is_sending(record)) end_sending(record);
   leave_queue(job);
   end_claiming(job);
   if (job.by_rounds) rounds.jobs.erase(record.id);

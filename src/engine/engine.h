@@ -50,6 +50,8 @@ struct EngineOptions {
   Duration usage_half_life{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
+  // How the domains of each level are joined (topology/site_fabric.h checks it).
+  std::vector<LevelLinks> fabric;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -108,6 +110,9 @@ class Engine {
   std::vector<Reason> explain(JobId id) const;
   // The deciding reason alone: cheap enough for every row of a list.
   std::optional<Reason> main_reason(JobId id) const;
+
+  // Whether any node tells its links: else no time of communication is known.
+  bool links_known() const;
 
   // Recounts all derived state from the records; the first difference found,
   // or empty.

@@ -22,7 +22,7 @@ class Fullest final : public PlacementPolicy {
 
 class Grid {
  public:
-  explicit Grid(const GangCost* cost = nullptr)
+  explicit Grid(GangCost* cost = nullptr)
       : slots(cluster, policy), placer(cluster, slots, TieBreak::kLowestName, 0, cost) {}
 
   void add(const std::string& name, std::vector<DomainStep> domains, int gpus, int npus = 0) {
@@ -318,11 +318,11 @@ TEST(DomainSlots, FollowTheBooks) {
 TEST(GangPlacer, CostDecidesBetweenEquals) {
   class FarIsCheap final : public GangCost {
    public:
-    std::int64_t cost(const Gang&, std::span<const GangSeat> seats) const override {
-      return -static_cast<std::int64_t>(seats.front().node.value);
+    std::optional<StepTime> cost(const Gang&, std::span<const GangSeat> seats) override {
+      return StepTime{.step = Duration{-static_cast<std::int64_t>(seats.front().node.value)}};
     }
   };
-  const FarIsCheap cost;
+  FarIsCheap cost;
   Grid plain;
   Grid weighed(&cost);
   for (Grid* grid : {&plain, &weighed}) {

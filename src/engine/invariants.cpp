@@ -155,6 +155,13 @@ std::optional<std::string> Engine::check_invariants() const {
     if (s.queues.cpu_used(QueueId(queue)) < cpu) return "queue usage below the sum of its jobs";
   }
 
+  std::vector<CommunicationCost::Running> sending;
+  for (const EngineJob* job : s.jobs.in_order()) {
+    if (is_sending(job->record))
+      sending.push_back({job->record.id, job->record.spec, communicating_tasks(job->record)});
+  }
+  if (auto broken = s.communication.check(sending)) return broken;
+
   std::size_t grouped = 0;
   std::size_t parked = 0;
   for (const auto& [key, shape] : s.shapes) {

@@ -437,8 +437,11 @@ void Engine::State::change_state(EngineJob& job, JobState to, Reason reason) {
   const JobState from = job.record.state;
   queues.count_jobs(job.queue, is_active(to) - is_active(from),
                     (to == JobState::kPending) - (from == JobState::kPending));
+  const bool was_sending = is_sending(job.record);
   job.record.state = to;
   job.record.reason = reason;
+  // It begins once its places are in the record: note_expected().
+  if (was_sending && !is_sending(job.record)) end_sending(job.record);
   out.list.emplace_back(JobChanged{job.record.id, from, to, std::move(reason)});
 }
 
@@ -547,6 +550,7 @@ void Engine::State::settle(EngineJob& job) {
   }
   record.why_domain.reset();
   record.stopping = StopCause::kNone;
+  record.communication.reset();
   record.started_at = Instant::never();
   record.pending_since = now;
   change_state(job, JobState::kPending, std::move(reason));

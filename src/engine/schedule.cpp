@@ -135,6 +135,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
+  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
@@ -250,6 +251,7 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
+  if (record.spec->communication) note_expected(job);
   set_timer(job);
 }
 
@@ -282,6 +284,7 @@ void Engine::State::fulfil_claims() {
                (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
+      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }

@@ -15,6 +15,7 @@
 
 #include "base/random.h"
 #include "engine/cluster.h"
+#include "engine/communication_cost.h"
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
@@ -72,7 +73,8 @@ struct Engine::State {
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
-        gangs(cluster, domains, o.tie_break, o.seed),
+        communication(cluster, o.fabric),
+        gangs(cluster, domains, o.tie_break, o.seed, &communication),
         random(o.seed, "engine.ties") {
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
@@ -84,6 +86,7 @@ struct Engine::State {
   Cluster cluster;
   ScoreTable scores;
   DomainSlots domains;
+  CommunicationCost communication;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
   QueueTree queues{cluster};
@@ -210,6 +213,14 @@ struct Engine::State {
   Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
   std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
 
+  // --- job_communication.cpp: what jobs send ---
+  // Of the places that try_start() found last, where they were weighed.
+  std::optional<StepTime> expected_step;
+  std::optional<StepTime> otherwise_step;
+  void note_expected(EngineJob& job);
+  void begin_sending(const JobRecord& record);
+  void end_sending(const JobRecord& record);
+
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
   std::optional<Reason> topology_reason(const EngineJob& job);
@@ -252,6 +263,12 @@ struct Engine::State {
 
 // Whether the job has been started and has not ended.
 inline bool is_active(JobState state) { return !is_terminal(state) && state != JobState::kPending; }
+
+// Whether the job sends what it says that it exchanges.
+inline bool is_sending(const JobRecord& record) {
+  return record.spec->communication &&
+         (record.state == JobState::kStarting || record.state == JobState::kRunning);
+}
 
 // Whether room is earmarked for the job.
 inline bool has_claim(const JobRecord& record) {

@@ -16,8 +16,9 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {"state"sv,   "listen"sv,  "policy"sv, "node"sv,
-                              "devices"sv, "plugins"sv, "queues"sv, "reconcile_interval"sv};
+constexpr std::array kKeys = {"state"sv,          "listen"sv,  "policy"sv, "node"sv,
+                              "devices"sv,        "plugins"sv, "queues"sv, "reconcile_interval"sv,
+                              "policy_settings"sv};
 constexpr std::array kQueueKeys = {"name"sv, "priority"sv, "open"sv,
                                    "cpu"sv,  "memory"sv,   "devices"sv};
 constexpr std::size_t kMaxFileBytes = 1u << 20;
@@ -119,6 +120,22 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   return queue;
 }
 
+Result<void> read_policy_settings(const toml::table& root,
+                                  std::map<std::string, std::string>& settings) {
+  const auto* node = root.get("policy_settings");
+  if (!node) return {};
+  const auto* table = node->as_table();
+  if (!table)
+    return at(node->source(), "policy_settings", "the value is not a table",
+              "write policy_settings = { round = \"10s\" }");
+  for (const auto& [key, value] : *table) {
+    const auto done =
+        read(*table, key.str(), "policy_settings.", any_text, settings[std::string(key.str())]);
+    if (!done) return done;
+  }
+  return {};
+}
+
 Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues) {
   const auto* node = root.get("queues");
   if (!node) return {};
@@ -159,6 +176,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;
+  if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
   return read_queues(root, config.queues);
 }
 

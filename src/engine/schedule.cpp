@@ -172,10 +172,10 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 Engine::State::Placement Engine::State::place(EngineJob& job,
                                               const std::vector<std::int64_t>& target) {
-  std::vector<Placed> placed =
+  Placement placement =
       goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
-  trim_to_multiples(job, placed);
-  return placed;
+  trim_to_multiples(job, placement.tasks);
+  return placement;
 }
 
 // A role may have so many tasks only: the last ones beyond are given back. Its

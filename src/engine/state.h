@@ -212,6 +212,7 @@ struct Engine::State {
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---

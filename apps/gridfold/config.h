@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "model/node.h"
+#include "model/queue.h"
 
 namespace gridfold {
 
@@ -30,6 +30,9 @@ struct DaemonConfig {
   std::string plugins;
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
+  // When queues take turns: what they have held counts half after this time;
+  // zero: only what they hold.
+  Duration usage_half_life{};
   std::vector<QueueSpec> queues = {QueueSpec{}};
 };
 
@@ -46,6 +49,11 @@ struct DaemonConfig {
 //   cpu = "64"
 //   memory = "512Gi"
 //   devices = { gpu = "8" }
+//   running_jobs = 20
+//   longest_run = "48h"
+//   weight = 2
+//   guaranteed = { cpu = "32", devices = { gpu = "4" } }
+//   each_tenant = { running_jobs = 5, devices = { gpu = "4" } }
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);

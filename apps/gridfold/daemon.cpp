@@ -192,7 +192,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
     waiters.committed(decisions);
   };
   solver = std::make_unique<SolveThread>();
-  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
+  EngineOptions engine;
+  engine.usage_half_life = config.usage_half_life;
+  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));

@@ -203,9 +203,68 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   return task;
 }
 
+// [communication, step] in nanoseconds.
+void write_estimate(JsonWriter& json, const StepEstimate& estimate) {
+  json.begin_array().number(estimate.communication.ns).number(estimate.step.ns).end_array();
+}
+StepEstimate estimate_from(const Json& json) {
+  return {Duration{json.at(0).get<std::int64_t>()}, Duration{json.at(1).get<std::int64_t>()}};
+}
+
+void write_expected(JsonWriter& json, const ExpectedCommunication& expected) {
+  json.begin_object().key("slowest").string(to_string(expected.slowest));
+  write_estimate(json.key("here"), expected.here);
+  if (expected.otherwise) write_estimate(json.key("otherwise"), *expected.otherwise);
+  json.end_object();
+}
+ExpectedCommunication expected_from(const Json& json) {
+  ExpectedCommunication expected;
+  expected.slowest = must(parse_link_kind(json.at("slowest").get<std::string>()), "kind of link");
+  expected.here = estimate_from(json.at("here"));
+  if (const auto it = json.find("otherwise"); it != json.end())
+    expected.otherwise = estimate_from(*it);
+  return expected;
+}
+
 template <class T>
 void write_known(JsonWriter& json, const char* name, const Known<T>& value) {
   if (value.is_known()) json.key(name).number(value.value().value);
+}
+
+template <class Quantity>
+Known<Quantity> known_from(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  if (it == json.end()) return Unknown{};
+  return Quantity(it->get<std::int64_t>());
+}
+
+void write_links(JsonWriter& json, const NodeLinks& links) {
+  json.begin_object().key("cards").begin_array();
+  for (const NetworkCard& card : links.cards) {
+    json.begin_array().string(to_string(card.kind)).number(card.rail);
+    json.number(card.bandwidth.value).end_array();
+  }
+  json.end_array();
+  write_known(json, "nvlink", links.nvlink);
+  write_known(json, "pcie", links.pcie);
+  write_known(json, "numa", links.numa);
+  write_known(json, "socket", links.socket);
+  write_known(json, "host_network", links.host_network);
+  json.end_object();
+}
+NodeLinks links_from(const Json& json) {
+  NodeLinks links;
+  for (const Json& card : json.at("cards")) {
+    links.cards.push_back({card.at(1).get<std::int32_t>(),
+                           must(parse_link_kind(card.at(0).get<std::string>()), "kind of link"),
+                           BitsPerSecond(card.at(2).get<std::int64_t>())});
+  }
+  links.nvlink = known_from<BitsPerSecond>(json, "nvlink");
+  links.pcie = known_from<BitsPerSecond>(json, "pcie");
+  links.numa = known_from<BitsPerSecond>(json, "numa");
+  links.socket = known_from<BitsPerSecond>(json, "socket");
+  links.host_network = known_from<BitsPerSecond>(json, "host_network");
+  return links;
 }
 
 }  // namespace
@@ -281,6 +340,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     }
     json.end_array();
   }
+  if (record.communication) write_expected(json.key("communication"), *record.communication);
   if (record.why_domain) write_why_domain(json, *record.why_domain);
   json.key("tasks").begin_array();
   for (const TaskRecord& task : record.tasks) write_task(json, task, nodes);
@@ -319,6 +379,8 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
              must(parse_dependency_condition(edge.at(1).get<std::string>()), "condition")});
       }
     }
+    if (const auto it = json.find("communication"); it != json.end())
+      record.communication = expected_from(*it);
     if (const auto it = json.find("why_domain"); it != json.end())
       record.why_domain = why_domain_from(*it);
     for (const Json& task : json.at("tasks")) record.tasks.push_back(task_from(task, find_node));
@@ -341,6 +403,7 @@ std::string encode_node(const NodeRecord& record) {
     if (device.numa >= 0) json.key("numa").number(device.numa);
     if (device.pcie_switch >= 0) json.key("switch").number(device.pcie_switch);
     if (device.island >= 0) json.key("island").number(device.island);
+    if (device.card >= 0) json.key("card").number(device.card);
     if (!device.partitions.empty()) write_partitions(json.key("partitions"), device.partitions);
     if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
@@ -356,6 +419,7 @@ std::string encode_node(const NodeRecord& record) {
   json.end_array().key("labels").begin_object();
   for (const auto& [name, value] : spec.labels) json.key(name).string(value);
   json.end_object();
+  if (spec.links.is_known()) write_links(json.key("links"), *spec.links);
   if (record.drained) json.key("drained").boolean(true);
   if (record.dirty_devices != 0) json.key("dirty_devices").number(record.dirty_devices);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
@@ -381,6 +445,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.numa = item.value("numa", -1);
       device.pcie_switch = item.value("switch", -1);
       device.island = item.value("island", -1);
+      device.card = item.value("card", -1);
       if (const auto it = item.find("partitions"); it != item.end())
         device.partitions = partitions_from(*it);
       device.fault = item.value("fault", std::string());
@@ -390,6 +455,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       record.spec.domains.push_back(domain_from(domain));
     }
     record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
+    if (const auto it = json.find("links"); it != json.end()) record.spec.links = links_from(*it);
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);

@@ -155,6 +155,13 @@ std::optional<std::string> Engine::check_invariants() const {
     if (s.queues.cpu_used(QueueId(queue)) < cpu) return "queue usage below the sum of its jobs";
   }
 
+  std::vector<CommunicationCost::Running> sending;
+  for (const EngineJob* job : s.jobs.in_order()) {
+    if (is_sending(job->record))
+      sending.push_back({job->record.id, job->record.spec, communicating_tasks(job->record)});
+  }
+  if (auto broken = s.communication.check(sending)) return broken;
+
   std::size_t grouped = 0;
   std::size_t parked = 0;
   for (const auto& [key, shape] : s.shapes) {
@@ -166,8 +173,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const auto it = s.ready.find(*group.jobs.begin());
-    const bool ready = it != s.ready.end() && it->second == &group;
+    const bool ready = s.ready.has(*group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

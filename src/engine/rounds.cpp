@@ -310,8 +310,7 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
   if (!queues.exists(job.queue))
     return Reason(ReasonCode::kQueueClosed, {{"queue", job.record.spec->queue}});
   const QueueTree::Ask ask{&request, change.to};
-  if (auto over = queues.blocked(job.queue, cluster, {&ask, 1}, QueueTree::Against::kFree))
-    return over;
+  if (auto over = queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree)) return over;
 
   std::map<NodeId, Cluster::Scratch> taken;  // instead of `books`, once all is found
   for (const RoundPlace& place : change.places) {
@@ -341,7 +340,7 @@ void Engine::State::change_places(RoundChange& change) {
     book_claim(job, i);
     freed.push_back(change.at[i].node);  // perhaps it can start at once
   }
-  if (job.record.state == JobState::kPending) claiming.insert(key_of(job));
+  if (job.record.state == JobState::kPending) begin_claiming(job);
 }
 
 void Engine::State::add_round_reasons(const EngineJob& job, std::vector<Reason>& reasons,
@@ -375,7 +374,7 @@ bool Engine::State::quota_allows(const EngineJob& job, std::int64_t tasks) {
   };
   charge_claims(-1);
   const QueueTree::Ask ask{job.requests.front(), tasks};
-  const bool allowed = !queues.blocked(job.queue, cluster, {&ask, 1}, QueueTree::Against::kFree);
+  const bool allowed = !queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree);
   charge_claims(+1);
   return allowed;
 }

@@ -164,7 +164,12 @@ class Chaos {
 
   // One task that was launched goes on by one phase.
   void answer_task(bool ends) {
-    const std::size_t at = random_.below(running_.size());
+    // From any place on the first that has something to say.
+    std::size_t at = random_.below(running_.size());
+    for (std::size_t i = 0; i < running_.size() && running_[at].started; ++i) {
+      if (running_[at].stopping) break;
+      at = (at + 1) % running_.size();
+    }
     Running& task = running_[at];
     if (!task.started && !task.stopping && !ends) {
       task.started = true;

@@ -19,8 +19,8 @@ void Engine::State::enter_queue(EngineJob& job) {
   const PendingKey order = key_of(job);
   const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
   if (is_first && group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
-    ready.emplace(order, &group);
+    if (!group.jobs.empty()) ready.remove(group.queue, *group.jobs.begin());
+    ready.add(group.queue, order, &group);
   }
   group.jobs.insert(group.jobs.end(), order);  // most come in order
 }
@@ -37,12 +37,12 @@ void Engine::State::leave_queue(EngineJob& job) {
     return;
   }
   if (!was_first) return;
-  ready.erase(order);
-  if (!group.jobs.empty()) ready.emplace(*group.jobs.begin(), &group);
+  ready.remove(group.queue, order);
+  if (!group.jobs.empty()) ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
-  ready.erase(*group.jobs.begin());
+  ready.remove(group.queue, *group.jobs.begin());
   group.parked = why;
   group.parked_at = parked.size();
   parked.push_back(&group);
@@ -50,7 +50,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 
 void Engine::State::unpark(PendingGroup& group) {
   leave_parked(group);
-  ready.emplace(*group.jobs.begin(), &group);
+  ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::leave_parked(PendingGroup& group) {
@@ -83,6 +83,8 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  freed_bounds.clear();
+  for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
@@ -105,7 +107,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
     if (!cluster.usable(freed[i])) continue;
-    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
   return fit;
@@ -115,17 +117,16 @@ Engine::State::Fit Engine::State::fit_on_freed(
 
 void Engine::State::run_cycle() {
   while (!ready.empty()) {
-    auto first = ready.begin();
+    auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
-      for (auto it = ready.begin(); it != ready.end(); ++it) {
-        if (it->second < first->second) first = it;
+      for (const auto& [key, other] : ready.all()) {
+        if (other < group) std::tie(first, group) = std::pair(key, other);
       }
     }
-    PendingGroup& group = *first->second;
-    EngineJob& job = jobs.at(first->first.job);
+    EngineJob& job = jobs.at(first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
-    try_start(group, job);
+    try_start(*group, job);
   }
 }
 
@@ -134,14 +135,15 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
+  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
   // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, cluster, group.asks, QueueTree::Against::kFree)) {
+  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
     std::vector<QueueTree::Ask> least = group.asks;
     for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, cluster, least, QueueTree::Against::kFree)) {
+    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
       park(group, PendingGroup::Parked::kForQuota);
       return false;
     }
@@ -249,6 +251,7 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
+  if (record.spec->communication) note_expected(job);
   set_timer(job);
 }
 
@@ -277,10 +280,11 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free && (!job.by_rounds ||
-                        quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
+    } else if (free &&
+               (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
+      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }

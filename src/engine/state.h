@@ -15,39 +15,26 @@
 
 #include "base/random.h"
 #include "engine/cluster.h"
+#include "engine/communication_cost.h"
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
+#include "engine/pending_key.h"
 #include "engine/queue_tree.h"
 #include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
+#include "engine/turn_order.h"
 
 namespace gridfold {
-
-// Order of pending jobs: queue priority, then work with rights to its place
-// before fillers, then job priority, then submission.
-struct PendingKey {
-  std::int32_t queue_priority = 0;
-  bool filler = false;
-  std::int32_t priority = 0;
-  JobId job;
-  friend bool operator<(const PendingKey& a, const PendingKey& b) {
-    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
-    if (a.filler != b.filler) return !a.filler;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.job < b.job;
-  }
-  friend bool operator==(const PendingKey&, const PendingKey&) = default;
-};
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
 // When the first of them cannot start, none can, and the whole group is parked
 // on what would wake it.
 struct PendingGroup {
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
-  QueueId queue;
+  QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
@@ -86,10 +73,12 @@ struct Engine::State {
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
-        gangs(cluster, domains, o.tie_break, o.seed),
+        communication(cluster, o.fabric),
+        gangs(cluster, domains, o.tie_break, o.seed, &communication),
         random(o.seed, "engine.ties") {
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
+    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -97,9 +86,10 @@ struct Engine::State {
   Cluster cluster;
   ScoreTable scores;
   DomainSlots domains;
+  CommunicationCost communication;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
-  QueueTree queues;
+  QueueTree queues{cluster};
   RandomStream random;
 
   // Records and their index. Ids only grow, so their order is submission.
@@ -121,7 +111,7 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  TurnOrder ready{queues};                       // groups not parked
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
@@ -136,7 +126,8 @@ struct Engine::State {
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
@@ -160,6 +151,7 @@ struct Engine::State {
   void detach(EngineJob& job);
   void undo_from(std::uint64_t turn);
   void set_timer(EngineJob& job);
+  std::optional<Duration> run_limit(const EngineJob& job) const;
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
@@ -173,8 +165,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  std::vector<JobId> leave_order(QueueId queue);
-  void join_order(const std::vector<JobId>& moved);
+  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -220,6 +213,14 @@ struct Engine::State {
   Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
   std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
 
+  // --- job_communication.cpp: what jobs send ---
+  // Of the places that try_start() found last, where they were weighed.
+  std::optional<StepTime> expected_step;
+  std::optional<StepTime> otherwise_step;
+  void note_expected(EngineJob& job);
+  void begin_sending(const JobRecord& record);
+  void end_sending(const JobRecord& record);
+
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
   std::optional<Reason> topology_reason(const EngineJob& job);
@@ -262,6 +263,12 @@ struct Engine::State {
 
 // Whether the job has been started and has not ended.
 inline bool is_active(JobState state) { return !is_terminal(state) && state != JobState::kPending; }
+
+// Whether the job sends what it says that it exchanges.
+inline bool is_sending(const JobRecord& record) {
+  return record.spec->communication &&
+         (record.state == JobState::kStarting || record.state == JobState::kRunning);
+}
 
 // Whether room is earmarked for the job.
 inline bool has_claim(const JobRecord& record) {

@@ -125,6 +125,21 @@ constexpr bool is_satisfied(DependencyCondition condition, JobState state, std::
   return false;
 }
 
+// One step of a job at its places, as the model of communication expects it.
+struct StepEstimate {
+  Duration communication;  // what of it is not hidden behind the computing
+  Duration step;
+  friend bool operator==(const StepEstimate&, const StepEstimate&) = default;
+};
+
+// What was expected when the job was placed, with the traffic of that moment.
+struct ExpectedCommunication {
+  StepEstimate here;
+  LinkKind slowest = LinkKind::kNvlink;   // bounds the longest exchange
+  std::optional<StepEstimate> otherwise;  // the fastest of the other places considered
+  friend bool operator==(const ExpectedCommunication&, const ExpectedCommunication&) = default;
+};
+
 struct JobRecord {
   JobId id;
   std::string uid;                      // UUIDv7, the public id
@@ -151,6 +166,9 @@ struct JobRecord {
   // one. Shared by the record's copies.
   std::shared_ptr<const WhyDomain> why_domain;
   std::vector<TaskRecord> tasks;
+  // Of the current run; empty where the job does not say what it exchanges or
+  // the links of its nodes are not known.
+  std::optional<ExpectedCommunication> communication;
 };
 
 // A node as stored: its spec is the backend's word, the rest is ours.

@@ -289,6 +289,33 @@ TEST_F(RoundsTest, NumbersThatAJobCannotHaveAreRefused) {
   EXPECT_EQ(launched.size(), 6u);
 }
 
+TEST_F(RoundsTest, WithoutRoundsAJobStartsWithAMultipleToo) {
+  nodes(1, 7);
+  JobSpec plain = elastic(2, 8);
+  plain.name = "plain";
+  plain.roles[0].multiple_of = 2;
+  const JobId job = submit(plain);
+  EXPECT_EQ(launched.size(), 6u);
+  settle_all();
+  EXPECT_EQ(tasks_of(job), 6);
+}
+
+// A plan may name a node twice, and the order of its places is that of tasks.
+TEST_F(RoundsTest, TasksAreNumberedInTheOrderOfThePlan) {
+  nodes(2, 4);
+  const JobId job = submit(elastic(1, 8));
+  plan(job, {{kSecond, 1}, {kFirst, 2}, {kSecond, 1}});
+  round();
+  ASSERT_EQ(launched.size(), 4u);
+  const std::vector<NodeId> expected = {kSecond, kFirst, kFirst, kSecond};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(launched[i].allocation.node, expected[i]);
+  EXPECT_NE(launched[0].allocation.devices, launched[3].allocation.devices);
+  settle_all();
+  round();
+  EXPECT_EQ(script.views.back().jobs[0].places, script.places[job]);
+  EXPECT_TRUE(stopped.empty());
+}
+
 TEST_F(RoundsTest, QuotaHoldsThroughAResize) {
   QueueSpec limited;
   limited.name = "small";

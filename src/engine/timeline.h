@@ -160,7 +160,7 @@ class Timeline {
   Row& row(const Request& request);
   Level& level(Row& row, const std::string& name);
   void update(Row& row, NodeId node, bool gained);
-  std::vector<FreeSpan> spans_of(const Request& request, NodeId node);
+  void spans_of(const Request& request, NodeId node, std::vector<FreeSpan>& spans);
 
   struct Found {
     Instant start = Instant::never();
@@ -201,7 +201,12 @@ class Timeline {
   std::uint64_t topology_ = UINT64_MAX;
   std::vector<std::uint32_t> places_;  // by node: its place along the tree
   Work work_;
-  std::vector<FreeSpan> found_;      // kept for its memory
+  // Kept for their memory.
+  std::vector<FreeSpan> found_;
+  std::vector<FreeSpan> fresh_;
+  std::vector<FreeSpan> gone_;
+  std::vector<FreeSpan> made_;
+  std::vector<std::pair<Instant, std::int32_t>> open_;
   std::vector<std::uint64_t> seen_;  // by node: the number of the search
   std::uint64_t search_ = 0;
 };

@@ -249,7 +249,7 @@ Result<BenchPlaceResult> run_bench_place(const BenchPlaceOptions& options) {
   BenchPlaceResult result;
   result.clock_ns = clock_cost();
   run_bitmap(options, result);
-  Place place(options, std::move(*stream), std::move(*policy));
+  Place place(options, std::move(*stream), std::move(policy->placement));
   result.fill = place.fill();
   result.churn = place.churn();
   place.report(result);

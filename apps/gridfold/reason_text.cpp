@@ -82,7 +82,23 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDrainedBy, "Drained by {by}.", "被 {by} 排空。"},
     {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
      "设备 {device} 无法清理，已隔离。"},
+    {ReasonCode::kWaitsForRound, "Waits for the round at {at_ns}.", "等待 {at_ns} 的调度轮次。"},
+    {ReasonCode::kResized, "Goes on with {to} tasks instead of {from}.",
+     "任务数由 {from} 调整为 {to}，继续运行。"},
+    {ReasonCode::kRoundMissed,
+     "The round gave it room on node {node} that was gone by then; the next round decides anew.",
+     "本轮分配给它的节点 {node} 上的资源已不可用；由下一轮重新决定。"},
 };
+
+// Resized when the number of tasks says more, and RoundMissed for its number.
+constexpr Sentence kPaused = {ReasonCode::kResized,
+                              "Stopped with {from} tasks: others go first in this round.",
+                              "以 {from} 个任务运行时被停止：本轮其他作业优先。"};
+constexpr Sentence kMoved = {ReasonCode::kResized, "Moves to other places with its {to} tasks.",
+                             "{to} 个任务迁移到其他位置。"};
+constexpr Sentence kWrongNumber = {ReasonCode::kRoundMissed,
+                                   "The round gave it {tasks} tasks, which it cannot have.",
+                                   "本轮分配给它 {tasks} 个任务，超出其允许范围。"};
 
 // NoMatchingNode when no single resource is to blame.
 constexpr Sentence kNoCombination = {
@@ -177,7 +193,7 @@ std::string value_text(const Reason::Param& param, std::string_view resource = {
     return *text;
   }
   const auto number = std::get<std::int64_t>(value);
-  if (name == "until_ns") return to_rfc3339(Instant{number});
+  if (name == "until_ns" || name == "at_ns") return to_rfc3339(Instant{number});
   if (name.ends_with("_ns")) return to_text(Duration{number});
   return is_amount(name) ? amount_text(resource, number, unit) : std::to_string(number);
 }
@@ -293,6 +309,19 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
   for (const Sentence& of_level : {kNoDomain, kDomainIncomplete}) {
     if (*known == of_level.code && find_param(params, "level")) say(of_level);
   }
+  const auto is = [&](std::string_view name, std::int64_t value) {
+    const auto* param = find_param(params, name);
+    return param != nullptr && param->second == decltype(param->second)(value);
+  };
+  if (*known == ReasonCode::kResized) {
+    const auto* from = find_param(params, "from");
+    const auto* to = find_param(params, "to");
+    if (is("to", 0))
+      say(kPaused);
+    else if (from != nullptr && to != nullptr && from->second == to->second)
+      say(kMoved);
+  }
+  if (*known == ReasonCode::kRoundMissed && find_param(params, "tasks")) say(kWrongNumber);
   if (const Sentence* of_devices = sentence_of_devices(*known, shown, language)) say(*of_devices);
   auto text = fill(sentence, shown, of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;

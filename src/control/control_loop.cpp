@@ -597,7 +597,7 @@ void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
 void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, StopCause cause) {
   const TaskRecord& task = record.tasks[index];
   const bool comes_back = cause == StopCause::kPreempt || cause == StopCause::kRequeue ||
-                          cause == StopCause::kTimeLimit;
+                          cause == StopCause::kTimeLimit || cause == StopCause::kResize;
   const Stop how = comes_back ? record.spec->effective_stop() : record.spec->stop;
   backend.stop({{record.id, index},
                 task.attempt,

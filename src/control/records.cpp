@@ -220,9 +220,14 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
   write_time(json, "ended_at", record.ended_at);
   json.key("waited").number(record.waited.ns);
   if (record.evictions != 0) json.key("evictions").number(record.evictions);
+  write_time(json, "evicted_at", record.evicted_at);
+  if (record.evicted_work.ns != 0) json.key("evicted_work").number(record.evicted_work.ns);
+  write_time(json, "saved_at", record.saved_at);
+  if (record.save_time) json.key("save_time").number(record.save_time->ns);
   if (record.losses != 0 && !GRIDFOLD_PLANTED_BUG(snapshot_misses_field))
     json.key("losses").number(record.losses);
   if (record.runs != 0) json.key("runs").number(record.runs);
+  if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
     json.key("waits_for").begin_array();
@@ -252,8 +257,14 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     record.ended_at = time_from(json, "ended_at");
     record.waited.ns = json.at("waited").get<std::int64_t>();
     record.evictions = json.value("evictions", 0);
+    record.evicted_at = time_from(json, "evicted_at");
+    record.evicted_work.ns = json.value("evicted_work", std::int64_t{0});
+    record.saved_at = time_from(json, "saved_at");
+    if (const auto it = json.find("save_time"); it != json.end())
+      record.save_time = Duration{it->get<std::int64_t>()};
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
+    record.executed_ns = json.value("executed_ns", std::int64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     if (const auto it = json.find("waits_for"); it != json.end()) {
       for (const Json& edge : *it) {

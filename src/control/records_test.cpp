@@ -51,5 +51,23 @@ TEST(Records, AnAllocationReadsBackWithItsStart) {
   EXPECT_EQ(back->tasks, job.tasks);
 }
 
+TEST(Records, WhatAJobLostAndSavedReadsBack) {
+  JobRecord job;
+  job.id = JobId(7);
+  job.evictions = 2;
+  job.evicted_at = Instant{} + Duration::seconds(5);
+  job.evicted_work = Duration::seconds(3);
+  job.saved_at = Instant{} + Duration::seconds(4);
+  job.save_time = Duration::milliseconds(250);
+  const auto back =
+      decode_job(JobId(7), encode_job(job, {}), [](std::string_view) { return NodeId::none(); });
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->evictions, job.evictions);
+  EXPECT_EQ(back->evicted_at, job.evicted_at);
+  EXPECT_EQ(back->evicted_work, job.evicted_work);
+  EXPECT_EQ(back->saved_at, job.saved_at);
+  EXPECT_EQ(back->save_time, job.save_time);
+}
+
 }  // namespace
 }  // namespace gridfold::records

@@ -11,11 +11,10 @@
 
 namespace gridfold {
 
-bool DeviceNeed::accepts(std::uint16_t model) const {
-  return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
-}
+namespace {
 
-bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
+// Inlined into the loops of fits(), which reads of a device what it needs.
+[[gnu::always_inline]] inline bool takes_one(const DeviceRoom& device, const DeviceNeed& need) {
   if (!device.usable || device.device_class != need.device_class || !need.accepts(device.model))
     return false;
   if (device.table != 0 || need.partition != 0) {
@@ -33,6 +32,12 @@ bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
   }
   // Unknown memory (-1) cannot be asked for.
   return need.memory == 0 || device.free_memory >= need.memory;
+}
+
+}  // namespace
+
+bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
+  return takes_one(device, need);
 }
 
 namespace {
@@ -108,7 +113,7 @@ bool fits(const NodeRoom& node, const Request& request) {
     }
     std::int32_t found = 0;
     for (const DeviceRoom& device : node.devices) {
-      if (device_fits(device, need) && ++found == need.count) break;
+      if (takes_one(device, need) && ++found == need.count) break;
     }
     if (found < need.count) return false;
   }

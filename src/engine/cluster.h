@@ -7,6 +7,7 @@
 // to take or give back once the tables have grown to the cluster's size.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -36,7 +37,9 @@ struct DeviceNeed {
   std::uint16_t partition = 0;       // number of the profile's name, from 1; 0: none asked for
   std::vector<PartitionKind> kinds;  // of that name, by table; length 0: the table has none
   bool is_whole() const { return share == 1000; }
-  bool accepts(std::uint16_t model) const;
+  bool accepts(std::uint16_t model) const {
+    return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
+  }
   // Against a queue's limits: thousandths a task. A slice accounted by memory
   // only counts as a whole device, since its share is known only once placed.
   std::int64_t charge() const {

@@ -11,8 +11,8 @@
 
 namespace gridfold {
 
-Engine::Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy)
-    : state_(std::make_unique<State>(options, std::move(policy))) {}
+Engine::Engine(EngineOptions options, Policies policies)
+    : state_(std::make_unique<State>(options, std::move(policies))) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
@@ -36,18 +36,27 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
 
-  if (!s.solve_awaited) {
+  if (s.awaited_plan == 0) {
     if (auto problem = s.policy->problem()) {
-      s.solve_awaited = true;
-      s.out.solves.push_back({++s.solves, std::move(problem)});
+      s.awaited_plan = ++s.solves;
+      s.out.solves.push_back({s.awaited_plan, std::move(problem)});
     }
   }
+  if (s.rounds.policy) s.hold_round();
   for (const SavedJob& saved : s.turn->jobs.all()) {
     s.out.changed_jobs.push_back(saved.job);
     if (!saved.was_there) s.out.new_jobs.push_back(saved.job);
   }
   for (const auto& [id, before] : s.turn->nodes) s.out.changed_nodes.push_back(id);
+  if (!s.turn->empty()) {
+    for (const JobId job : s.reported_jobs) {
+      if (s.jobs.has(job)) s.out.changed_jobs.push_back(job);
+    }
+    s.reported_jobs.clear();
+  }
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());
+  s.out.changed_jobs.erase(std::unique(s.out.changed_jobs.begin(), s.out.changed_jobs.end()),
+                           s.out.changed_jobs.end());
   std::sort(s.out.new_jobs.begin(), s.out.new_jobs.end());
   std::sort(s.out.changed_nodes.begin(), s.out.changed_nodes.end());
   if (!s.turn->empty()) {
@@ -65,8 +74,10 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
 }
 
 Instant Engine::next_wake() const {
-  return state_->timers.empty() ? Instant::never() : state_->timers.begin()->first;
+  const auto& timers = state_->timers;
+  return std::min(timers.empty() ? Instant::never() : timers.begin()->first, next_round());
 }
+Instant Engine::next_round() const { return state_->rounds.due; }
 
 const JobRecord* Engine::job(JobId id) const {
   const EngineJob* job = state_->find(id);
@@ -185,13 +196,15 @@ void Engine::State::attach(EngineJob& job) {
   job.shape = &shape_of(record.spec);
   job.queue = job.shape->group.queue;
   job.requests = job.shape->requests;
+  job.by_rounds = rounds.policy && goes_by_rounds(*record.spec);
+  if (job.by_rounds && !is_terminal(record.state)) rounds.jobs.insert(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);
     if (!record.tasks[i].claim.node.is_none()) book_claim(job, i);
   }
   queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
-  if (has_claim(record)) {
+  if (record.state == JobState::kPending && has_claim(record)) {
     claiming.insert(key_of(job));
   } else if (waits_for_room(record)) {
     enter_queue(job);
@@ -202,6 +215,7 @@ void Engine::State::attach(EngineJob& job) {
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
   leave_queue(job);
+  if (job.by_rounds) rounds.jobs.erase(record.id);
   if (!claiming.empty()) claiming.erase(key_of(job));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
@@ -268,6 +282,7 @@ void Engine::State::undo_from(std::uint64_t from) {
       attach(job);
     }
     random.restore(undone.random);
+    if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
     std::erase_if(ended, [&](const auto& entry) { return entry.first == undone.number; });
   }
   quota_freed = true;

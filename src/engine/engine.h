@@ -14,6 +14,7 @@
 // the turn and those after it. One thread.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "engine/round_policy.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -56,9 +58,20 @@ struct QueueUsage {
   std::int64_t pending_jobs = 0;
 };
 
+// What decides: where jobs are placed when there is room, and, if there is one,
+// a policy that decides in rounds about the training jobs that it takes.
+struct Policies {
+  std::unique_ptr<PlacementPolicy> placement;
+  std::unique_ptr<RoundPolicy> rounds;
+
+  template <std::derived_from<PlacementPolicy> Placement>
+  Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)
+      : placement(std::move(p)), rounds(std::move(r)) {}
+};
+
 class Engine {
  public:
-  Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy);
+  Engine(EngineOptions options, Policies policies);
   ~Engine();
   Engine(Engine&&) noexcept;
 
@@ -68,6 +81,9 @@ class Engine {
   // The next time at which step() has something to do without an event;
   // Instant::never() when nothing is timed.
   Instant next_wake() const;
+  // When the policy of the rounds is asked next, at the earliest; never() while
+  // there is nothing to ask it.
+  Instant next_round() const;
 
   // --- Reading; valid until the next step ---
 

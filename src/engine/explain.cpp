@@ -150,7 +150,9 @@ std::vector<Reason> Engine::explain(JobId id) const {
   if (!s.queues.exists(job->queue))
     reasons.emplace_back(ReasonCode::kQueueClosed,
                          std::vector<Reason::Param>{{"queue", record.spec->queue}});
+  const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
+  s.add_round_reasons(*job, reasons, before_room);
   if (job->group != nullptr) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
@@ -176,6 +178,7 @@ std::optional<Reason> Engine::main_reason(JobId id) const {
   if (record.held || !record.waits_for.empty() || !s.queues.exists(job->queue))
     return explain(id).front();
   std::vector<Reason> reasons = s.room_reasons(*job);
+  s.add_round_reasons(*job, reasons, 0);
   if (reasons.empty()) return Reason(ReasonCode::kNotYetConsidered);
   return std::move(reasons.front());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/tie_rank.h"
@@ -127,24 +128,77 @@ bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int6
   }
   if (homes.empty()) return false;
 
+  const HomeChoice first =
+      weighed(homes, packing.others(), spread ? DecidedBy::kEvenest : DecidedBy::kFewestDomains);
   equals_.clear();
-  const std::size_t weighed = cost_ == nullptr ? 1 : std::min(homes.size(), kMostWeighed);
-  for (std::size_t i = 0; i < weighed; ++i) equals_.push_back(homes[i].domain);
-  bool found = false;
-  std::int64_t least_cost = 0;
+  const std::size_t tried = cost_ == nullptr ? 1 : std::min(homes.size(), kMostWeighed);
+  for (std::size_t i = 0; i < tried; ++i) equals_.push_back(homes[i].domain);
+  return cost_ == nullptr ? fill_first(gang, request, tasks, first)
+                          : fill_cheapest(gang, request, tasks, first);
+}
+
+bool GangPlacer::fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                            const HomeChoice& first) {
+  if (!fill(*gang.wish, request, equals_.front(), tasks)) return false;
+  number_seats(gang, tasks);
+  plan_.home = first;
+  return true;
+}
+
+// Of equals in order the first of the least expected cost.
+bool GangPlacer::fill_cheapest(const Gang& gang, const Request& request, std::int64_t tasks,
+                               const HomeChoice& first) {
+  struct Tried {
+    DomainId domain = DomainId::none();
+    std::int64_t cost = INT64_MAX;
+  };
+  Tried best;
+  Tried next;
   for (const DomainId home : equals_) {
-    if (!fill(wish, request, home, tasks)) continue;
+    if (!fill(*gang.wish, request, home, tasks)) continue;
     number_seats(gang, tasks);
-    if (cost_ == nullptr) return true;
-    const std::int64_t cost = cost_->cost(gang, plan_.seats);
-    if (!found || cost < least_cost) {
+    const Tried here{home, cost_->cost(gang, plan_.seats)};
+    if (best.domain.is_none() || here.cost < best.cost) {
+      next = std::exchange(best, here);
       std::swap(best_plan_, plan_);
-      least_cost = cost;
+    } else if (next.domain.is_none() || here.cost < next.cost) {
+      next = here;
     }
-    found = true;
   }
-  if (found) std::swap(best_plan_, plan_);
-  return found;
+  if (best.domain.is_none()) return false;
+  std::swap(best_plan_, plan_);
+  plan_.home = first;
+  if (!next.domain.is_none() && (best.domain != first.domain || best.cost != next.cost))
+    plan_.home = {best.domain, next.domain, DecidedBy::kCost, first.feasible_domains,
+                  best.cost,   next.cost};
+  return true;
+}
+
+// What told the first home from the next: among equals by the counts its best
+// node's score or the tie rule, else a count.
+HomeChoice GangPlacer::weighed(std::span<const TreePacking::Home> homes,
+                               const TreePacking::Others& others, DecidedBy measure) const {
+  const TreePacking::Home& home = homes.front();
+  HomeChoice choice;
+  choice.domain = home.domain;
+  choice.feasible_domains = others.holding;
+  const auto decided = [&](const TreePacking::Home& next, DecidedBy by,
+                           std::int64_t TreePacking::Home::*value) {
+    choice.runner_up = next.domain;
+    choice.by = by;
+    choice.value = home.*value;
+    choice.runner_up_value = next.*value;
+  };
+  using Home = TreePacking::Home;
+  if (homes.size() > 1) {
+    const bool tie = home.score == homes[1].score;
+    decided(homes[1], tie ? tie_rule(tie_break_) : DecidedBy::kScore, &Home::score);
+  } else if (others.next) {
+    const bool counted = home.measure != others.next->measure;
+    decided(*others.next, counted ? measure : DecidedBy::kLeastLeft,
+            counted ? &Home::measure : &Home::left);
+  }
+  return choice;
 }
 
 // Seats for so many tasks in the domain.

@@ -52,9 +52,20 @@ struct Gang {
   const TopologyWish* wish = nullptr;
 };
 
+// Why the gang lies in this domain, see WhyDomain; in ids of the tree.
+struct HomeChoice {
+  DomainId domain = DomainTree::root();
+  DomainId runner_up = DomainId::none();
+  DecidedBy by = DecidedBy::kOnlyOne;
+  std::int32_t feasible_domains = 1;
+  std::int64_t value = 0;
+  std::int64_t runner_up_value = 0;
+};
+
 struct GangPlan {
   std::vector<GangSeat> seats;    // part after part, each in order of rank
   std::vector<std::size_t> ends;  // by part: the end of its seats
+  HomeChoice home;
 
   std::span<const GangSeat> seats_of(std::size_t part) const {
     const std::size_t first = part == 0 ? 0 : ends[part - 1];
@@ -86,10 +97,16 @@ class GangPlacer {
 
   const GangPlan* plan_alike(const Gang& gang, const Request& request);
   bool plan_number(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                  const HomeChoice& first);
+  bool fill_cheapest(const Gang& gang, const Request& request, std::int64_t tasks,
+                     const HomeChoice& first);
   bool fill(const TopologyWish& wish, const Request& request, DomainId home, std::int64_t tasks);
   std::int64_t most_tasks(const TopologyWish& wish);
   void count_segments(const TopologyWish& wish);
   bool correct();
+  HomeChoice weighed(std::span<const TreePacking::Home> homes, const TreePacking::Others& others,
+                     DecidedBy measure) const;
   void sort_along_tree(std::vector<GangSeat>& seats) const;
   void number_seats(const Gang& gang, std::int64_t tasks);
 

@@ -20,8 +20,24 @@ bool Engine::State::goes_by_tree(const EngineJob& job) {
          domains.tree().has_domains();
 }
 
-std::vector<Engine::State::Placed> Engine::State::place_by_tree(
-    EngineJob& job, const std::vector<std::int64_t>& target) {
+// For the record, which outlives the tree.
+std::shared_ptr<const WhyDomain> Engine::State::in_words(const HomeChoice& home) {
+  const DomainTree& tree = domains.tree();
+  const auto path = [&](DomainId domain) {
+    return domain == DomainTree::root() ? "grid" : tree.path(domain);
+  };
+  auto why = std::make_shared<WhyDomain>();
+  why->domain = path(home.domain);
+  if (!home.runner_up.is_none()) why->runner_up = path(home.runner_up);
+  why->by = home.by;
+  why->feasible_domains = home.feasible_domains;
+  why->value = home.value;
+  why->runner_up_value = home.runner_up_value;
+  return why;
+}
+
+Engine::State::Placement Engine::State::place_by_tree(EngineJob& job,
+                                                      const std::vector<std::int64_t>& target) {
   const auto& roles = job.record.spec->roles;
   TopologyWish wish = job.record.spec->topology;
   if (GRIDFOLD_PLANTED_BUG(gang_crosses_required_domain)) wish.require.clear();
@@ -44,12 +60,14 @@ std::vector<Engine::State::Placed> Engine::State::place_by_tree(
     std::uint32_t task = first;
     for (const GangSeat& seat : plan->seats_of(r)) {
       cluster.take(seat.allocation(), {job.record.id, task}, request);
-      placed.push_back({task, seat.allocation(), feasible, seat.score});
+      placed.push_back({task,
+                        seat.allocation(),
+                        {seat.by, seat.runner_up, feasible, seat.score, seat.runner_up_score}});
       ++task;
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }
-  return placed;
+  return {std::move(placed), in_words(plan->home)};
 }
 
 }  // namespace gridfold

@@ -123,6 +123,8 @@ std::optional<std::string> Engine::check_invariants() const {
       }
       const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
       if (runs && present < role.min) return name + ": a gang runs below its minimum";
+      if (runs && job.by_rounds && present % role.multiple_of != 0)
+        return name + ": the number of its tasks is not a multiple of what it must be";
     }
     if (const std::string& level = record.spec->topology.require; !level.empty()) {
       std::set<std::string> used;
@@ -138,8 +140,13 @@ std::optional<std::string> Engine::check_invariants() const {
     if ((record.state == JobState::kStopping) != (record.stopping != StopCause::kNone))
       return name + ": state and stop cause differ";
     const bool claims = s.claiming.count(s.key_of(job)) != 0;
-    const bool waits =
-        record.state == JobState::kPending && !record.held && record.waits_for.empty() && !claims;
+    const bool waits = record.state == JobState::kPending && !record.held &&
+                       record.waits_for.empty() && !claims && !job.by_rounds;
+    const bool in_rounds = s.rounds.jobs.count(record.id) != 0;
+    if (in_rounds != (job.by_rounds && !is_terminal(record.state)))
+      return name + ": goes by rounds, yet is not among their jobs, or the other way round";
+    if (claims != (record.state == JobState::kPending && has_claim(record)))
+      return name + ": room is promised to it, yet it does not wait for it";
     if (waits != (job.group != nullptr)) return name + ": waits for room, yet is in no group";
     pending += job.group != nullptr;
   }

@@ -300,10 +300,21 @@ void Engine::State::apply(const Event& event) {
             attach(job);
           },
           [&](const Solved& e) {
-            // Of this engine's last question; told again after a rejected turn.
-            if (!solve_awaited || e.id != solves) return;
-            solve_awaited = false;
-            if (policy->adopt(*e.answer)) forget_scores();
+            // Of this engine's last questions; told again after a rejected turn.
+            if (e.id == 0) return;
+            if (e.id == awaited_plan) {
+              awaited_plan = 0;
+              if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == rounds.awaited) {
+              rounds.awaited = 0;
+              rounds.adopted = e.id;
+              rounds.adopted_in = turn_number;
+              adopt_round(static_cast<const RoundAnswer&>(*e.answer));
+            }
+          },
+          [&](const TaskReported& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
@@ -386,6 +397,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
 // and together with the fillers' it may be what others need to evict them.
 void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
+  if (job.by_rounds) job.record.executed_ns += executed_ns(job, index);
   release(job, index);
   if (policy->departed(request)) forget_scores();
 }
@@ -519,7 +531,8 @@ void Engine::State::settle(EngineJob& job) {
     case StopCause::kNone:
     case StopCause::kPreempt:
     case StopCause::kRequeue:
-    case StopCause::kNodeLost: break;
+    case StopCause::kNodeLost:
+    case StopCause::kResize: break;
   }
   if (cause == StopCause::kNodeLost) {
     ++record.losses;
@@ -533,19 +546,26 @@ void Engine::State::settle(EngineJob& job) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;
     task.allocation = Allocation{};
+    task.why = WhyHere{};
   }
+  record.why_domain.reset();
   record.stopping = StopCause::kNone;
   record.started_at = Instant::never();
   record.pending_since = now;
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
-  enter_queue(job);
+  if (has_claim(record)) {
+    claiming.insert(key_of(job));  // its new places are waiting
+  } else {
+    enter_queue(job);
+  }
 }
 
 void Engine::State::end(EngineJob& job, JobState state, Reason reason) {
   JobRecord& record = job.record;
   leave_queue(job);
   drop_claims(job);
+  if (job.by_rounds) rounds.jobs.erase(record.id);
   for (const DependencyRecord& edge : record.waits_for)
     std::erase(children[edge.parent], record.id);
   record.waits_for.clear();

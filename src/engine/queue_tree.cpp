@@ -72,6 +72,15 @@ void QueueTree::charge(QueueId queue, const Request& request, int count) {
   }
 }
 
+bool QueueTree::has_limits(QueueId queue) const {
+  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+    const QueueSpec& spec = queues_[id.value].spec;
+    if (!spec.cpu.is_unlimited() || !spec.memory.is_unlimited() || !spec.devices.empty())
+      return true;
+  }
+  return false;
+}
+
 QueueUsage QueueTree::usage(QueueId queue, const Cluster& cluster) const {
   const Usage& mine = queues_[queue.value].usage;
   QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs};

@@ -26,6 +26,8 @@ class QueueTree {
 
   bool exists(QueueId queue) const { return queues_[queue.value].exists; }
   const QueueSpec& spec(QueueId queue) const { return queues_[queue.value].spec; }
+  // Whether the queue or an ancestor limits anything.
+  bool has_limits(QueueId queue) const;
   QueueUsage usage(QueueId queue, const Cluster& cluster) const;
   std::int64_t cpu_used(QueueId queue) const { return queues_[queue.value].usage.cpu; }
   std::optional<QueueId> find(std::string_view name) const;

@@ -30,21 +30,26 @@ struct RoundPlace {
   friend bool operator==(const RoundPlace&, const RoundPlace&) = default;
 };
 
+// A node that takes tasks. Only its devices of the first one's class and model
+// count.
 struct RoundNode {
   NodeId id = NodeId::none();
-  std::string model;         // of its devices
-  std::int32_t devices = 0;  // that are free or held by jobs of the rounds
+  std::string device_class;
+  std::string model;
+  std::int32_t devices = 0;  // that are free or held by jobs of the view
 };
 
 // A job that goes by rounds: of class train, one role, whole devices of one
-// class, all tasks alike.
+// class, all tasks alike, no wish for a topology. Those that are just being
+// stopped or moved, that are ending, or that run on a node out of reach are
+// left as they are, and are not in the view.
 struct RoundJob {
   JobId id;
   std::shared_ptr<const JobSpec> spec;
   Instant submitted_at{};
   std::int32_t starts = 0;                         // runs begun so far
   std::int64_t executed_ns = 0;                    // device-nanoseconds held so far, this run's too
-  std::vector<RoundPlace> places;                  // held now, by node; empty: it waits
+  std::vector<RoundPlace> places;                  // held now, as they were planned; none: it waits
   std::shared_ptr<const TrainingHistory> history;  // null: it has reported nothing
 
   std::int32_t devices_each() const { return spec->roles.front().each.devices.front().count; }
@@ -60,17 +65,26 @@ struct RoundView {
 
 struct RoundAssignment {
   JobId job;
-  std::vector<RoundPlace> places;  // by node; empty: it waits
+  // In the order of its tasks, which is the order of a ring over them: {2, 1, 3}
+  // on nodes 5, 0, 7 is not what {1, 2, 3} on nodes 0, 5, 7 is. Empty: it waits.
+  std::vector<RoundPlace> places;
 };
 struct RoundPlan {
-  std::vector<RoundAssignment> assignments;  // jobs not named wait
+  std::vector<RoundAssignment> assignments;  // jobs of the view not named wait
 };
 
 class RoundPolicy {
  public:
   virtual ~RoundPolicy() = default;
   virtual std::string_view name() const = 0;
+  // Rounds begin at its multiples. Above 0.
   virtual Duration round() const = 0;
+  // Whether a job that could go by rounds does; else the normal cycle places it.
+  // The same answer for the same job at any time, asked from any thread.
+  virtual bool takes(const JobSpec& job) const {
+    static_cast<void>(job);
+    return true;
+  }
   // Pure: the plan follows from the view (and from earlier views, where the
   // policy keeps an account). Called once a round, by one thread at a time.
   virtual RoundPlan plan(const RoundView& view) = 0;

@@ -1,6 +1,7 @@
 // The cycle: pending groups in order, each job placed whole or not at all.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
@@ -12,6 +13,7 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
   job.group = &group;
   const PendingKey order = key_of(job);
@@ -155,9 +157,9 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
   if (room) {
-    const std::vector<Placed> placed = place(job, wanted);
-    if (!placed.empty()) {
-      start(job, placed);
+    const Placement placement = place(job, wanted);
+    if (!placement.tasks.empty()) {
+      start(job, placement);
       return true;
     }
   }
@@ -168,14 +170,14 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 
 // Places up to target[r] tasks of each role on the books, or nothing when a
 // role falls short of its minimum.
-std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
-                                                        const std::vector<std::int64_t>& target) {
+Engine::State::Placement Engine::State::place(EngineJob& job,
+                                              const std::vector<std::int64_t>& target) {
   return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
 }
 
 // Task by task on the best of all nodes.
-std::vector<Engine::State::Placed> Engine::State::place_anywhere(
-    EngineJob& job, const std::vector<std::int64_t>& target) {
+Engine::State::Placement Engine::State::place_anywhere(EngineJob& job,
+                                                       const std::vector<std::int64_t>& target) {
   std::vector<Placed> placed;
   const auto& roles = job.record.spec->roles;
   std::uint32_t first = 0;
@@ -188,8 +190,9 @@ std::vector<Engine::State::Placed> Engine::State::place_anywhere(
       const std::uint32_t task = first + static_cast<std::uint32_t>(found);
       const Allocation at{best->node, best->devices,
                           choose_start(cluster.room(best->node), request, best->devices)};
+      const WhyHere why = scores.why(request, *best);
       cluster.take(at, {job.record.id, task}, request);
-      placed.push_back({task, at, best->feasible_nodes, best->score});
+      placed.push_back({task, at, why});
       ++found;
     }
     const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
@@ -200,26 +203,28 @@ std::vector<Engine::State::Placed> Engine::State::place_anywhere(
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }
-  return placed;
+  return {std::move(placed)};
 }
 
 // The books already hold what was placed.
-void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
+void Engine::State::start(EngineJob& job, const Placement& placement) {
   touch(job);
   leave_queue(job);
   JobRecord& record = job.record;
   record.started_at = now;
   record.waited = record.waited + (now - record.pending_since);
   ++record.runs;
+  record.why_domain = placement.why_domain;
   Reason why(ReasonCode::kPlaced);
-  why.params.emplace_back("tasks", static_cast<std::int64_t>(placed.size()));
+  why.params.emplace_back("tasks", static_cast<std::int64_t>(placement.tasks.size()));
   change_state(job, JobState::kStarting, std::move(why));
-  for (const Placed& at : placed) {
+  for (const Placed& at : placement.tasks) {
     record.tasks[at.task].allocation = at.allocation;
     if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
       queues.charge(job.queue, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
-    launch(job, at.task, at.feasible, at.score);
+    record.tasks[at.task].why = at.why;
+    launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
   set_timer(job);
 }
@@ -243,19 +248,20 @@ void Engine::State::fulfil_claims() {
       const Request& request = request_of(job, i);
       free = free && Cluster::fits_exactly(book->second.room(), request, claim);
       if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
-      placed.push_back({i, claim});
+      placed.push_back({i, claim, {DecidedBy::kRoomMade}});
     }
     if (lost) {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free) {
+    } else if (free && (!job.by_rounds ||
+                        quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }
-      start(job, placed);
+      start(job, {std::move(placed)});
     }
   }
 }

@@ -20,6 +20,7 @@
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
 #include "engine/queue_tree.h"
+#include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
 
@@ -70,20 +71,24 @@ struct EngineJob {
   PendingGroup* group = nullptr;             // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
+  bool by_rounds = false;
+  // What it has reported, while this engine lives.
+  std::shared_ptr<const TrainingHistory> history;
 
   // Becomes as new, but keeps its memory, unless that is large.
   void forget();
 };
 
 struct Engine::State {
-  State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
+  State(EngineOptions o, Policies p)
       : options(o),
-        policy(std::move(p)),
+        policy(std::move(p.placement)),
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
         gangs(cluster, domains, o.tie_break, o.seed),
         random(o.seed, "engine.ties") {
+    rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
   }
 
@@ -122,8 +127,9 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;    // handed out so far
-  bool solve_awaited = false;  // the last of them
+  std::uint64_t solves = 0;        // handed out so far
+  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  Rounds rounds;
 
   // This turn.
   Instant now{};
@@ -136,6 +142,7 @@ struct Engine::State {
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
   std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
+  std::vector<JobId> reported_jobs;  // what they said is stored with the next turn that stores
 
   // The policy has learned something: all scores are out of date.
   void forget_scores() {
@@ -178,12 +185,18 @@ struct Engine::State {
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
   void node_fault(NodeId node);
 
+  // --- reports.cpp ---
+  void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
+
   // --- schedule.cpp: the cycle ---
   struct Placed {
     std::uint32_t task = 0;
     Allocation allocation;
-    std::int32_t feasible = 0;
-    std::int64_t score = 0;
+    WhyHere why;
+  };
+  struct Placement {
+    std::vector<Placed> tasks;  // none: there is no room
+    std::shared_ptr<const WhyDomain> why_domain = nullptr;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
@@ -192,16 +205,17 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
-  void start(EngineJob& job, const std::vector<Placed>& placed);
+  void start(EngineJob& job, const Placement& placement);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
-  std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
-  std::vector<Placed> place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
   bool goes_by_tree(const EngineJob& job);
-  std::vector<Placed> place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
 
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
@@ -219,6 +233,25 @@ struct Engine::State {
   bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
   void number_claims(const EngineJob& job, Eviction& plan);
   void carry_out(EngineJob& job, Eviction plan);
+
+  // --- rounds.cpp: jobs that a policy decides about in rounds ---
+  bool goes_by_rounds(const JobSpec& spec) const;
+  bool may_move(const EngineJob& job) const;
+  // Device-nanoseconds of the task's holding in this run.
+  std::int64_t executed_ns(const EngineJob& job, std::uint32_t task) const;
+  void hold_round();
+  RoundView round_view() const;
+  void drop_stale_claims();
+  void adopt_round(const RoundAnswer& answer);
+  std::vector<RoundChange> changes_of(const RoundAnswer& answer);
+  bool bind_changes(std::vector<RoundChange>& changes);
+  std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books);
+  void change_places(RoundChange& change);
+  bool quota_allows(const EngineJob& job, std::int64_t tasks);
+  // Of a pending job that waits for a round, at this place among its reasons,
+  // behind what no waiting will change.
+  void add_round_reasons(const EngineJob& job, std::vector<Reason>& reasons,
+                         std::size_t place) const;
 
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -37,8 +37,11 @@ constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
                                                      "LaunchFailures",
                                                      "DrainedBy",
                                                      "DeviceDirty",
-                                                     "UnsatisfiableTopology"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kUnsatisfiableTopology) + 1);
+                                                     "UnsatisfiableTopology",
+                                                     "WaitsForRound",
+                                                     "Resized",
+                                                     "RoundMissed"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoundMissed) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

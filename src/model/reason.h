@@ -58,6 +58,12 @@ enum class ReasonCode : std::uint8_t {
   // Added since; a code keeps its number, which decisions are hashed by.
   // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
   kUnsatisfiableTopology,
+  // A policy that decides in rounds.
+  kWaitsForRound,  // {at_ns}: it is considered again then
+  kResized,        // {from, to}: tasks; to 0: others go first, from = to: other places
+  // {problem, node | tasks}: what the round gave it could not be had. Problem "room": taken or gone
+  // meanwhile on the node; "number": so many tasks it cannot have.
+  kRoundMissed,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

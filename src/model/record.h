@@ -15,6 +15,7 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/reason.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -86,6 +87,7 @@ struct TaskRecord {
   Instant started_at = Instant::never();  // of the current attempt
   // Claimed room: where this task will start once its victims have left.
   Allocation claim;
+  WhyHere why;  // of the allocation; stays when the task has ended there
   friend bool operator==(const TaskRecord&, const TaskRecord&) = default;
 };
 
@@ -98,6 +100,7 @@ enum class StopCause : std::uint8_t {
   kTimeLimit,
   kTaskFailed,
   kNodeLost,
+  kResize,  // it goes on with other places, or waits for the next round
 };
 std::string_view to_string(StopCause cause);
 std::optional<StopCause> parse_stop_cause(std::string_view text);
@@ -135,10 +138,18 @@ struct JobRecord {
   Duration waited{};  // pending time over all runs, up to the last start
   Instant pending_since{};
   std::int32_t evictions = 0;               // times it was preempted
+  Instant evicted_at = Instant::never();    // the last of them
+  Duration evicted_work{};                  // how much of its run time that one lost
+  Instant saved_at = Instant::never();      // its work up to then is safe, it said
+  std::optional<Duration> save_time;        // one save, as learned from its last
   std::int32_t losses = 0;                  // runs lost through no fault of its own
   std::int32_t runs = 0;                    // times the job was started
+  std::int64_t executed_ns = 0;             // of a job of the rounds: device-ns of its ended runs
   std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
+  // Why its tasks lie in the domain they do; null where they were placed one by
+  // one. Shared by the record's copies.
+  std::shared_ptr<const WhyDomain> why_domain;
   std::vector<TaskRecord> tasks;
 };
 

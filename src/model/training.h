@@ -18,7 +18,8 @@ struct TrainingDeclaration {
   std::int64_t initial_batch = 0;  // examples a step, which its progress is counted in
   std::int64_t batch = 0;          // examples a step when nobody chooses one
   std::int64_t max_batch = 0;      // a chosen batch is at most this
-  std::int64_t max_local_batch = 0;  // what one task can hold of it at once
+  std::int64_t min_local_batch = 1;  // what one task takes of it at once, at least
+  std::int64_t max_local_batch = 0;  // and what it can hold at most
   Known<std::int64_t> epochs;        // its declared length
   Known<Duration> deadline;          // from its submission
   friend bool operator==(const TrainingDeclaration&, const TrainingDeclaration&) = default;
@@ -38,7 +39,7 @@ struct StepMeasurement {
 
 // All that a job has reported, over all its runs.
 struct TrainingHistory {
-  std::vector<StepMeasurement> steps;  // each size once: its latest
+  std::vector<StepMeasurement> steps;  // each size once, in the order of their first step
   double gradient_square = 0;          // |g|^2 and tr(cov) at the initial batch; both
   double gradient_variance = 0;        // 0: not reported (see AdaScale, Pollux sec. 3)
   double progress_steps = 0;           // done so far, in steps of the initial batch

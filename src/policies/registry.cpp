@@ -5,6 +5,7 @@
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
 #include "policies/fgd.h"
+#include "policies/fifo.h"
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
 #include "policies/gridfold.h"
@@ -14,20 +15,28 @@
 namespace gridfold {
 namespace {
 
-using Made = Result<std::unique_ptr<PlacementPolicy>>;
+using Made = Result<Policies>;
 
 // Reads the policy's own options and makes it from them.
 template <class Policy, class ReadOptions>
 Made make(ReadOptions read, const PolicyOptions& options) {
   auto own = read(options);
   if (!own) return own.error();
-  return Made(std::make_unique<Policy>(*own));
+  return Policies(std::make_unique<Policy>(*own));
+}
+
+// A policy of rounds; jobs that it does not take are placed by best fit.
+template <class Policy, class ReadOptions>
+Made make_rounds(ReadOptions read, const PolicyOptions& options) {
+  auto own = read(options);
+  if (!own) return own.error();
+  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Policy>(*own));
 }
 
 Made make_fgd(const PolicyOptions& options) {
   auto own = read_fgd_options(options);
   if (!own) return own.error();
-  return Made(std::make_unique<Fgd>(*own, options.known_mix));
+  return Policies(std::make_unique<Fgd>(*own, options.known_mix));
 }
 
 Made make_best_fit(const PolicyOptions& options) {
@@ -40,7 +49,7 @@ Made make_dot_product(const PolicyOptions& options) {
 
 Made make_gpu_packing(const PolicyOptions& options) {
   if (auto error = SettingsReader("gpu_packing", options.settings).finish()) return *error;
-  return Made(std::make_unique<GpuPacking>());
+  return Policies(std::make_unique<GpuPacking>());
 }
 
 Made make_gpu_clustering(const PolicyOptions& options) {
@@ -49,6 +58,10 @@ Made make_gpu_clustering(const PolicyOptions& options) {
 
 Made make_gridfold(const PolicyOptions& options) {
   return make<Gridfold>(read_gridfold_options, options);
+}
+
+Made make_fifo(const PolicyOptions& options) {
+  return make_rounds<Fifo>(read_fifo_options, options);
 }
 
 Made make_random(const PolicyOptions& options) {
@@ -65,6 +78,7 @@ constexpr std::array kPolicies = {
     Entry{"best_fit", make_best_fit},
     Entry{"dot_product", make_dot_product},
     Entry{"fgd", make_fgd},
+    Entry{"fifo", make_fifo},
     Entry{"gpu_clustering", make_gpu_clustering},
     Entry{"gpu_packing", make_gpu_packing},
     Entry{"gridfold", make_gridfold},

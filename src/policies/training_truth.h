@@ -18,8 +18,9 @@ class TrainingTruth {
   // this model at this batch over all tasks; unknown: it cannot run so.
   virtual Known<double> step_seconds(const JobSpec& job, std::span<const std::int32_t> tasks,
                                      const std::string& model, std::int64_t batch) const = 0;
-  // Steps of the job's own batch from its beginning to its end.
-  virtual Known<double> total_steps(const JobSpec& job) const = 0;
+  // Steps of the job's own batch that are left once so many of its epochs are
+  // done.
+  virtual Known<double> remaining_steps(const JobSpec& job, double epochs_done) const = 0;
 };
 
 }  // namespace gridfold

@@ -100,13 +100,18 @@ void Timeline::rebuild(NodeId id) {
   for (const Booking& booking : node.bookings)
     free.add(booking.from, booking.until, booking.amount, -1);
   if (free == node.free && node.change != 0) return;
-  const bool gained = node.change == 0 || has_gained(node.free, free, now_);
+  const bool gained = node.change == 0 || is_more(node.free, free, now_);
   node.free = std::move(free);
   log(id, gained);
+  for (const Booking& booking : node.bookings) {
+    const Instant from = std::max(booking.from, now_);
+    if (from < booking.until && node.free.least(from, booking.until).is_negative())
+      shaken_.insert(booking.job);
+  }
 }
 
 // Whether anything is more at any time from `from` on.
-bool Timeline::has_gained(const FreeSteps& before, const FreeSteps& now, Instant from) {
+bool Timeline::is_more(const FreeSteps& before, const FreeSteps& now, Instant from) {
   const std::span<const FreeSteps::Step> old = before.steps();
   const std::span<const FreeSteps::Step> fresh = now.steps();
   std::size_t a = 0;
@@ -132,15 +137,16 @@ void Timeline::log(NodeId node, bool gained) {
   }
   log_.push_back({node, gained});
   nodes_[node.value].change = ++last_change_;
+  gained_ |= gained;
 }
 
-void Timeline::book(JobId job, const TimePlan& plan, std::span<const PlanPart> parts) {
+void Timeline::book(JobId job, const Reservation& plan, std::span<const PlanPart> parts) {
   assert(!is_booked(job));
   const Instant until = end_of(plan.start, plan.run);
   std::vector<NodeId>& nodes = booked_[job];
-  for (const PlanSeat& seat : plan.seats) {
+  for (const ReservedSeat& seat : plan.seats) {
     Node& node = nodes_[seat.node.value];
-    const FreeAmount amount = need(*parts[seat.part].request, seat.node)
+    const FreeAmount amount = need(*parts[seat.role].request, seat.node)
                                   .taken(seat.tasks, node.free.least(plan.start, until));
     node.bookings.push_back({job, plan.start, until, amount});
     node.free.forget_before(now_);
@@ -163,6 +169,7 @@ void Timeline::unbook(JobId job) {
     if (std::erase_if(node.bookings, mine) > 0) log(id, true);
   }
   booked_.erase(booked);
+  shaken_.erase(job);
 }
 
 bool Timeline::is_overbooked(NodeId id, Instant until) const {

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "engine/tie_rank.h"
+
 namespace gridfold {
 namespace {
 

@@ -27,7 +27,9 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "engine/backfill_options.h"
 #include "engine/round_policy.h"
+#include "engine/run_times.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -47,6 +49,7 @@ struct EngineOptions {
   Duration launch_failure_window = Duration::seconds(60);
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
+  BackfillOptions backfill;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -63,6 +66,7 @@ struct QueueUsage {
 struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<RoundPolicy> rounds;
+  std::unique_ptr<RunTimes> run_times;  // null: limits are all that is known
 
   template <std::derived_from<PlacementPolicy> Placement>
   Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)

@@ -208,6 +208,7 @@ void Engine::State::apply(const Event& event) {
             record.pending_since = now;
             record.waits_for = e.waits_for;
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
+            predict_run_time(record);
             turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
@@ -353,7 +354,8 @@ std::vector<JobId> Engine::State::leave_order(QueueId queue) {
   std::vector<JobId> moved;
   for (EngineJob* job : jobs.in_order()) {
     if (job->queue != queue) continue;
-    if (job->group != nullptr) {
+    if (job->group != nullptr || job->record.reservation) {
+      if (job->record.reservation) touch(*job);
       leave_queue(*job);
     } else if (claiming.erase(key_of(*job)) == 0) {
       continue;

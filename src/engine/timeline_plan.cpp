@@ -29,10 +29,11 @@ Reservation Timeline::plan(const PlanAsk& ask) {
 }
 
 void Timeline::sort_along_tree(Reservation& plan) const {
-  std::sort(plan.seats.begin(), plan.seats.end(), [&](const ReservedSeat& a, const ReservedSeat& b) {
-    if (a.role != b.role) return a.role < b.role;
-    return places_[a.node.value] < places_[b.node.value];
-  });
+  std::sort(plan.seats.begin(), plan.seats.end(),
+            [&](const ReservedSeat& a, const ReservedSeat& b) {
+              if (a.role != b.role) return a.role < b.role;
+              return places_[a.node.value] < places_[b.node.value];
+            });
 }
 
 // --- Alike tasks ---

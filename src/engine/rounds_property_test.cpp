@@ -58,7 +58,7 @@ class Chaos {
     engine_ = make_engine();
     QueueSpec limited;
     limited.name = "limited";
-    limited.devices["gpu"] = 5000;
+    limited.limit.devices["gpu"] = 5000;
     queues_ = {QueueConfigured{QueueSpec{}}, QueueConfigured{limited}};
     std::vector<Event> events(queues_);
     const std::int64_t nodes = random_.between(1, 4);

@@ -341,6 +341,33 @@ TEST_F(RoundsTest, QuotaHoldsThroughAResize) {
   EXPECT_EQ(tasks_of(b), 3);
 }
 
+TEST_F(RoundsTest, ALimitOfJobsDoesNotStopTheResizeOfOne) {
+  QueueSpec limited;
+  limited.name = "small";
+  limited.limit.running_jobs = 1;
+  nodes(2, 4);
+  step({QueueConfigured{limited}});
+  JobSpec spec = elastic(1, 8);
+  spec.queue = "small";
+  const JobId a = submit(spec);
+  const JobId b = submit(spec);
+  plan(a, {{kFirst, 2}});
+  plan(b, {{kSecond, 2}});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(a), 2);
+  EXPECT_EQ(record(b).state, JobState::kPending);
+  plan(a, {{kFirst, 4}});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(a), 4);
+  // One for the other.
+  plan(a, {});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(b), 2);
+}
+
 TEST_F(RoundsTest, ALostNodesGangIsRepairedInTheNextRound) {
   nodes(2, 4);
   const JobId job = submit(elastic(1, 8));

@@ -27,7 +27,9 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "engine/backfill_options.h"
 #include "engine/round_policy.h"
+#include "engine/run_times.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -52,6 +54,7 @@ struct EngineOptions {
   Duration max_backoff = Duration::minutes(5);
   // How the domains of each level are joined (topology/site_fabric.h checks it).
   std::vector<LevelLinks> fabric;
+  BackfillOptions backfill;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -70,6 +73,7 @@ struct QueueUsage {
 struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<RoundPolicy> rounds;
+  std::unique_ptr<RunTimes> run_times;  // null: limits are all that is known
 
   template <std::derived_from<PlacementPolicy> Placement>
   Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)

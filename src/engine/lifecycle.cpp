@@ -208,6 +208,7 @@ void Engine::State::apply(const Event& event) {
             record.pending_since = now;
             record.waits_for = e.waits_for;
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
+            predict_run_time(record);
             turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
@@ -352,7 +353,10 @@ void Engine::State::configure_queue(const std::string& name, const QueueSpec* sp
   for (EngineJob* job : jobs.in_order()) {
     if (all || queues.queue_of(job->queue) == queue) moved.push_back(job);
   }
-  for (EngineJob* job : moved) detach(*job);
+  for (EngineJob* job : moved) {
+    if (job->record.reservation) touch(*job);
+    detach(*job);
+  }
   spec != nullptr ? queues.configure(*spec) : queues.remove(name);
   recent_shapes.clear();
   for (EngineJob* job : moved) attach(*job);

@@ -13,6 +13,8 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (options.backfill.mode == BackfillMode::kNone) job.record.reservation.reset();
+  if (job.record.reservation) return enter_reserved(job);
   if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
   job.group = &group;
@@ -26,6 +28,7 @@ void Engine::State::enter_queue(EngineJob& job) {
 }
 
 void Engine::State::leave_queue(EngineJob& job) {
+  if (job.record.reservation) return leave_reserved(job);
   if (job.group == nullptr) return;
   PendingGroup& group = *job.group;
   job.group = nullptr;
@@ -116,6 +119,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
 // --- The cycle ---
 
 void Engine::State::run_cycle() {
+  follow_plans();
   while (!ready.empty()) {
     auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
@@ -158,6 +162,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
+  if (options.backfill.mode != BackfillMode::kNone) return start_or_reserve(group, job, room);
   if (room) {
     const Placement placement = place(job, wanted);
     if (!placement.tasks.empty()) {

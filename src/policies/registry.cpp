@@ -1,6 +1,7 @@
 #include "policies/registry.h"
 
 #include <array>
+#include <functional>
 
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
@@ -9,8 +10,12 @@
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
 #include "policies/gridfold.h"
+#include "policies/gridfold_rounds.h"
+#include "policies/optimus.h"
+#include "policies/pollux.h"
 #include "policies/random.h"
 #include "policies/settings.h"
+#include "policies/tiresias.h"
 
 namespace gridfold {
 namespace {
@@ -56,8 +61,31 @@ Made make_gpu_clustering(const PolicyOptions& options) {
   return make<GpuClustering>(read_gpu_clustering_options, options);
 }
 
+// Placement has the settings that begin with its name, rounds have the others.
 Made make_gridfold(const PolicyOptions& options) {
-  return make<Gridfold>(read_gridfold_options, options);
+  PolicyOptions of_rounds = options;
+  PolicyOptions of_placement = options;
+  const auto is_placement = [](const auto& s) { return s.first.starts_with("gridfold."); };
+  std::erase_if(of_rounds.settings, is_placement);
+  std::erase_if(of_placement.settings, std::not_fn(is_placement));
+  auto placement = read_gridfold_options(of_placement);
+  if (!placement) return placement.error();
+  auto rounds = read_gridfold_rounds_options(of_rounds);
+  if (!rounds) return rounds.error();
+  return Policies(std::make_unique<Gridfold>(*placement),
+                  std::make_unique<GridfoldRounds>(*rounds));
+}
+
+Made make_optimus(const PolicyOptions& options) {
+  return make_rounds<Optimus>(read_optimus_options, options);
+}
+
+Made make_pollux(const PolicyOptions& options) {
+  return make_rounds<Pollux>(read_pollux_options, options);
+}
+
+Made make_tiresias(const PolicyOptions& options) {
+  return make_rounds<Tiresias>(read_tiresias_options, options);
 }
 
 Made make_fifo(const PolicyOptions& options) {
@@ -82,7 +110,10 @@ constexpr std::array kPolicies = {
     Entry{"gpu_clustering", make_gpu_clustering},
     Entry{"gpu_packing", make_gpu_packing},
     Entry{"gridfold", make_gridfold},
+    Entry{"optimus", make_optimus},
+    Entry{"pollux", make_pollux},
     Entry{"random", make_random},
+    Entry{"tiresias", make_tiresias},
 };
 
 }  // namespace

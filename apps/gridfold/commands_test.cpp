@@ -21,6 +21,7 @@
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/placement_text.h"
+#include "model/why_here.h"
 #include "wire/job_file.h"
 
 namespace gridfold {

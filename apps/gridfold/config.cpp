@@ -18,7 +18,7 @@ using std::string_view_literals::operator""sv;
 
 constexpr std::array kKeys = {"state"sv,          "listen"sv,  "policy"sv, "node"sv,
                               "devices"sv,        "plugins"sv, "queues"sv, "reconcile_interval"sv,
-                              "usage_half_life"sv};
+                              "policy_settings"sv, "usage_half_life"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv,
@@ -170,6 +170,22 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   return queue;
 }
 
+Result<void> read_policy_settings(const toml::table& root,
+                                  std::map<std::string, std::string>& settings) {
+  const auto* node = root.get("policy_settings");
+  if (!node) return {};
+  const auto* table = node->as_table();
+  if (!table)
+    return at(node->source(), "policy_settings", "the value is not a table",
+              "write policy_settings = { round = \"10s\" }");
+  for (const auto& [key, value] : *table) {
+    const auto done =
+        read(*table, key.str(), "policy_settings.", any_text, settings[std::string(key.str())]);
+    if (!done) return done;
+  }
+  return {};
+}
+
 Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues) {
   const auto* node = root.get("queues");
   if (!node) return {};
@@ -214,6 +230,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;
+  if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
   if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
     return done;
   return read_queues(root, config.queues);

@@ -2,6 +2,7 @@
 // variables, over the defaults written here.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ struct DaemonConfig {
   std::string listen;
   // How nodes are chosen for tasks.
   std::string policy = "best_fit";
+  // Its settings, such as {"round", "10s"}.
+  std::map<std::string, std::string> policy_settings;
   // Name of this machine's node; empty: the host's name.
   std::string node_name;
   // Emulated devices beside the real ones, such as "gpu:H100-SXM5-80GB=8".
@@ -38,6 +41,7 @@ struct DaemonConfig {
 //   state = "/var/lib/gridfold"
 //   listen = "127.0.0.1:8080"
 //   policy = "fgd"
+//   policy_settings = { round = "10s" }
 //   reconcile_interval = "30s"
 //   [[queues]]
 //   name = "research/llm"

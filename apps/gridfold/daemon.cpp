@@ -182,7 +182,7 @@ Result<void> Daemon::Parts::open_server(const DaemonConfig& config, const std::s
 }
 
 Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
-  auto policy = make_policy(config.policy, {});
+  auto policy = make_policy(config.policy, {.settings = config.policy_settings});
   if (!policy) return policy.error();
   ControlOptions options;
   options.queues = config.queues;

@@ -97,6 +97,31 @@ Allocation allocation_from(const Json& json, const char* name, const FindNode& f
   return at;
 }
 
+// {"start": …, "run": …, "seats": [["n1", role, tasks], …]}
+void write_reservation(JsonWriter& json, const Reservation& reservation,
+                       std::span<const NodeRecord> nodes) {
+  json.key("reservation").begin_object().key("start").number(reservation.start.ns);
+  json.key("run").number(reservation.run.ns).key("seats").begin_array();
+  for (const ReservedSeat& seat : reservation.seats) {
+    json.begin_array().string(nodes[seat.node.value].spec.name).number(seat.role);
+    json.number(seat.tasks).end_array();
+  }
+  json.end_array().end_object();
+}
+Reservation reservation_from(const Json& json, const FindNode& find_node) {
+  Reservation reservation;
+  reservation.start.ns = json.at("start").get<std::int64_t>();
+  reservation.run.ns = json.at("run").get<std::int64_t>();
+  for (const Json& item : json.at("seats")) {
+    const auto node = item.at(0).get<std::string>();
+    const ReservedSeat seat{find_node(node), item.at(1).get<std::uint32_t>(),
+                            item.at(2).get<std::int32_t>()};
+    if (seat.node.is_none()) throw std::runtime_error("unknown node " + node);
+    reservation.seats.push_back(seat);
+  }
+  return reservation;
+}
+
 void write_partitions(JsonWriter& json, const std::vector<PartitionProfile>& profiles) {
   json.begin_array();
   for (const PartitionProfile& profile : profiles) {
@@ -203,9 +228,68 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   return task;
 }
 
+// [communication, step] in nanoseconds.
+void write_estimate(JsonWriter& json, const StepEstimate& estimate) {
+  json.begin_array().number(estimate.communication.ns).number(estimate.step.ns).end_array();
+}
+StepEstimate estimate_from(const Json& json) {
+  return {Duration{json.at(0).get<std::int64_t>()}, Duration{json.at(1).get<std::int64_t>()}};
+}
+
+void write_expected(JsonWriter& json, const ExpectedCommunication& expected) {
+  json.begin_object().key("slowest").string(to_string(expected.slowest));
+  write_estimate(json.key("here"), expected.here);
+  if (expected.otherwise) write_estimate(json.key("otherwise"), *expected.otherwise);
+  json.end_object();
+}
+ExpectedCommunication expected_from(const Json& json) {
+  ExpectedCommunication expected;
+  expected.slowest = must(parse_link_kind(json.at("slowest").get<std::string>()), "kind of link");
+  expected.here = estimate_from(json.at("here"));
+  if (const auto it = json.find("otherwise"); it != json.end())
+    expected.otherwise = estimate_from(*it);
+  return expected;
+}
+
 template <class T>
 void write_known(JsonWriter& json, const char* name, const Known<T>& value) {
   if (value.is_known()) json.key(name).number(value.value().value);
+}
+
+template <class Quantity>
+Known<Quantity> known_from(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  if (it == json.end()) return Unknown{};
+  return Quantity(it->get<std::int64_t>());
+}
+
+void write_links(JsonWriter& json, const NodeLinks& links) {
+  json.begin_object().key("cards").begin_array();
+  for (const NetworkCard& card : links.cards) {
+    json.begin_array().string(to_string(card.kind)).number(card.rail);
+    json.number(card.bandwidth.value).end_array();
+  }
+  json.end_array();
+  write_known(json, "nvlink", links.nvlink);
+  write_known(json, "pcie", links.pcie);
+  write_known(json, "numa", links.numa);
+  write_known(json, "socket", links.socket);
+  write_known(json, "host_network", links.host_network);
+  json.end_object();
+}
+NodeLinks links_from(const Json& json) {
+  NodeLinks links;
+  for (const Json& card : json.at("cards")) {
+    links.cards.push_back({card.at(1).get<std::int32_t>(),
+                           must(parse_link_kind(card.at(0).get<std::string>()), "kind of link"),
+                           BitsPerSecond(card.at(2).get<std::int64_t>())});
+  }
+  links.nvlink = known_from<BitsPerSecond>(json, "nvlink");
+  links.pcie = known_from<BitsPerSecond>(json, "pcie");
+  links.numa = known_from<BitsPerSecond>(json, "numa");
+  links.socket = known_from<BitsPerSecond>(json, "socket");
+  links.host_network = known_from<BitsPerSecond>(json, "host_network");
+  return links;
 }
 
 }  // namespace
@@ -273,6 +357,8 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     json.key("losses").number(record.losses);
   if (record.runs != 0) json.key("runs").number(record.runs);
   if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
+  if (record.expected_run.ns != 0) json.key("expected_run").number(record.expected_run.ns);
+  if (record.reservation) write_reservation(json, *record.reservation, nodes);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
     json.key("waits_for").begin_array();
@@ -281,6 +367,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     }
     json.end_array();
   }
+  if (record.communication) write_expected(json.key("communication"), *record.communication);
   if (record.why_domain) write_why_domain(json, *record.why_domain);
   json.key("tasks").begin_array();
   for (const TaskRecord& task : record.tasks) write_task(json, task, nodes);
@@ -311,6 +398,9 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
     record.executed_ns = json.value("executed_ns", std::int64_t{0});
+    record.expected_run.ns = json.value("expected_run", std::int64_t{0});
+    if (const auto it = json.find("reservation"); it != json.end())
+      record.reservation = reservation_from(*it, find_node);
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     if (const auto it = json.find("waits_for"); it != json.end()) {
       for (const Json& edge : *it) {
@@ -319,6 +409,8 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
              must(parse_dependency_condition(edge.at(1).get<std::string>()), "condition")});
       }
     }
+    if (const auto it = json.find("communication"); it != json.end())
+      record.communication = expected_from(*it);
     if (const auto it = json.find("why_domain"); it != json.end())
       record.why_domain = why_domain_from(*it);
     for (const Json& task : json.at("tasks")) record.tasks.push_back(task_from(task, find_node));
@@ -341,6 +433,7 @@ std::string encode_node(const NodeRecord& record) {
     if (device.numa >= 0) json.key("numa").number(device.numa);
     if (device.pcie_switch >= 0) json.key("switch").number(device.pcie_switch);
     if (device.island >= 0) json.key("island").number(device.island);
+    if (device.card >= 0) json.key("card").number(device.card);
     if (!device.partitions.empty()) write_partitions(json.key("partitions"), device.partitions);
     if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
@@ -356,6 +449,7 @@ std::string encode_node(const NodeRecord& record) {
   json.end_array().key("labels").begin_object();
   for (const auto& [name, value] : spec.labels) json.key(name).string(value);
   json.end_object();
+  if (spec.links.is_known()) write_links(json.key("links"), *spec.links);
   if (record.drained) json.key("drained").boolean(true);
   if (record.dirty_devices != 0) json.key("dirty_devices").number(record.dirty_devices);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
@@ -381,6 +475,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.numa = item.value("numa", -1);
       device.pcie_switch = item.value("switch", -1);
       device.island = item.value("island", -1);
+      device.card = item.value("card", -1);
       if (const auto it = item.find("partitions"); it != item.end())
         device.partitions = partitions_from(*it);
       device.fault = item.value("fault", std::string());
@@ -390,6 +485,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       record.spec.domains.push_back(domain_from(domain));
     }
     record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
+    if (const auto it = json.find("links"); it != json.end()) record.spec.links = links_from(*it);
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);

@@ -144,20 +144,6 @@ RoomBound bound_of(const NodeRoom& room) {
   return bound;
 }
 
-RoomBound bound_of(const Request& request) {
-  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
-  for (const DeviceNeed& need : request.devices) {
-    if (need.is_whole()) {
-      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
-    } else {
-      const int less = GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0;
-      bound.share =
-          static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share - less));
-    }
-  }
-  return bound;
-}
-
 std::int32_t slots(const NodeRoom& node, const Request& request) {
   if (!fits(node, request)) return 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
@@ -180,7 +166,9 @@ NodeId Cluster::put(NodeRecord record) {
   NodeId id;
   if (known) {
     id = *known;
-    if (records_[id.value].spec.domains != record.spec.domains) ++path_changes_;
+    const NodeSpec& before = records_[id.value].spec;
+    if (before.domains != record.spec.domains) ++path_changes_;
+    if (before.links != record.spec.links || before.devices != record.spec.devices) ++link_changes_;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
     reserve_more(nodes_, 1);
@@ -280,6 +268,25 @@ void Cluster::rank_names() const {
   for (const auto& [name, id] : by_name_) name_ranks_[id.value] = rank++;
 }
 
+namespace {
+
+// What fits nowhere without.
+RoomBound least_of(const Request& request) {
+  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
+  for (const DeviceNeed& need : request.devices) {
+    if (need.is_whole()) {
+      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
+    } else {
+      const int less = GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0;
+      bound.share =
+          static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share - less));
+    }
+  }
+  return bound;
+}
+
+}  // namespace
+
 const Request& Cluster::compile(const TaskRequest& source) {
   std::string key;
   const auto number = [&key](std::int64_t v) {
@@ -321,6 +328,7 @@ const Request& Cluster::compile(const TaskRequest& source) {
     }
     request.devices.push_back(std::move(need));
   }
+  request.least = least_of(request);
   requests_.push_back(std::move(request));
   return requests_.back();
 }

@@ -54,13 +54,13 @@ struct Request {
   std::int64_t memory = 0;
   std::vector<DeviceNeed> devices;
   TaskRequest source;
+  RoomBound least;  // of what it asks
 };
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
-// Bounds of what a room has and of what one task asks: see RoomBound.
+// At least what the room has.
 RoomBound bound_of(const NodeRoom& room);
-RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a
@@ -97,6 +97,8 @@ class Cluster {
   }
   // Another number whenever nodes came, left, or changed their path of domains.
   std::uint64_t topology_version() const { return membership_ + path_changes_; }
+  // Likewise, and whenever what a node tells of its links changed.
+  std::uint64_t links_version() const { return topology_version() + link_changes_; }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -237,6 +239,7 @@ class Cluster {
   std::uint64_t last_change_ = 0;
   std::uint64_t membership_ = 0;
   std::uint64_t path_changes_ = 0;
+  std::uint64_t link_changes_ = 0;
 };
 
 }  // namespace gridfold

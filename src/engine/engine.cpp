@@ -36,6 +36,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.quota_freed = false;
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
+  s.set_next_plan();
 
   if (s.awaited_plan == 0) {
     if (auto problem = s.policy->problem()) {
@@ -76,7 +77,8 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
 
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
-  return std::min(timers.empty() ? Instant::never() : timers.begin()->first, next_round());
+  return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
+                   state_->plans.next});
 }
 Instant Engine::next_round() const { return state_->rounds.due; }
 
@@ -99,6 +101,8 @@ const QueueSpec* Engine::queue(std::string_view name) const {
   const auto id = state_->queues.find(name);
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
 }
+
+bool Engine::links_known() const { return state_->communication.is_known(); }
 
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
@@ -159,10 +163,13 @@ bool waits_for_room(const JobRecord& record) {
 
 }  // namespace
 
-JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
+JobShape& Engine::State::shape_of(const JobRecord& record) {
+  const std::shared_ptr<const JobSpec>& spec = record.spec;
+  const std::uint32_t runs = run_class(record);
   constexpr std::size_t kRecent = 1024;
   const auto recent = recent_shapes.find(spec.get());
-  if (recent != recent_shapes.end()) return *recent->second.shape;
+  if (recent != recent_shapes.end() && recent->second.run_class == runs)
+    return *recent->second.shape;
 
   const QueueId queue = queues.place_of(spec->queue, spec->tenant);
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
@@ -178,6 +185,12 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
     const auto next = static_cast<std::uint32_t>(wishes.size());
     key.push_back(wishes.emplace(wish, next).first->second);
   }
+  // What is said of room alone holds for jobs of any length; beside reservations
+  // length matters.
+  if (runs != 0) {
+    key.push_back(UINT32_MAX);
+    key.push_back(runs);
+  }
   std::unique_ptr<JobShape>& shape = shapes[std::move(key)];
   if (!shape) {
     shape = std::make_unique<JobShape>();
@@ -190,14 +203,14 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
     shape->requests = std::move(requests);
   }
   if (recent_shapes.size() == kRecent) recent_shapes.clear();
-  recent_shapes[spec.get()] = {spec, shape.get()};
+  recent_shapes[spec.get()] = {spec, shape.get(), runs};
   return *shape;
 }
 
 // Puts everything that follows from the record into the derived state.
 void Engine::State::attach(EngineJob& job) {
   const JobRecord& record = job.record;
-  job.shape = &shape_of(record.spec);
+  job.shape = &shape_of(record);
   job.queue = job.shape->group.queue;
   job.requests = job.shape->requests;
   job.by_rounds = rounds.policy && goes_by_rounds(*record.spec);
@@ -213,11 +226,13 @@ void Engine::State::attach(EngineJob& job) {
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
+  if (is_sending(record)) begin_sending(record);
   set_timer(job);
 }
 
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
+  if (is_sending(record)) end_sending(record);
   leave_queue(job);
   end_claiming(job);
   if (job.by_rounds) rounds.jobs.erase(record.id);
@@ -248,6 +263,7 @@ void Engine::State::commit_until(std::uint64_t last) {
     if (entry.first > last) {
       ended[kept++] = entry;
     } else if (EngineJob* job = find(entry.second)) {
+      note_run_time(job->record);
       detach(*job);
       jobs.erase(entry.second);
     }

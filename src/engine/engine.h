@@ -27,7 +27,9 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "engine/backfill_options.h"
 #include "engine/round_policy.h"
+#include "engine/run_times.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -50,6 +52,9 @@ struct EngineOptions {
   Duration usage_half_life{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
+  // How the domains of each level are joined (topology/site_fabric.h checks it).
+  std::vector<LevelLinks> fabric;
+  BackfillOptions backfill;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -68,6 +73,7 @@ struct QueueUsage {
 struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<RoundPolicy> rounds;
+  std::unique_ptr<RunTimes> run_times;  // null: limits are all that is known
 
   template <std::derived_from<PlacementPolicy> Placement>
   Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)
@@ -108,6 +114,9 @@ class Engine {
   std::vector<Reason> explain(JobId id) const;
   // The deciding reason alone: cheap enough for every row of a list.
   std::optional<Reason> main_reason(JobId id) const;
+
+  // Whether any node tells its links: else no time of communication is known.
+  bool links_known() const;
 
   // Recounts all derived state from the records; the first difference found,
   // or empty.

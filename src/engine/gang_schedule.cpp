@@ -1,5 +1,6 @@
 // Jobs that are placed by the tree of domains: those with a topology of their
-// own, and training gangs where there are domains.
+// own, gangs that say what they exchange where links are known, and training
+// gangs where there are domains.
 #include "base/planted.h"
 #include "engine/state.h"
 
@@ -16,6 +17,7 @@ bool is_hard(const TopologyWish& wish) {
 bool Engine::State::goes_by_tree(const EngineJob& job) {
   const JobSpec& spec = *job.record.spec;
   if (!spec.topology.empty()) return true;
+  if (spec.communication && spec.task_count() > 1 && communication.is_known()) return true;
   return spec.workload_class == WorkloadClass::kTrain && spec.task_count() > 1 &&
          domains.tree().has_domains();
 }
@@ -46,11 +48,14 @@ Engine::State::Placement Engine::State::place_by_tree(EngineJob& job,
     const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
     parts.push_back({job.requests[r], target[r], roles[r].min - (lenient ? 1 : 0)});
   }
-  const GangPlan* plan = gangs.plan({parts, &wish}, random);
+  const auto& traffic = job.record.spec->communication;
+  const GangPlan* plan = gangs.plan({parts, &wish, traffic ? &*traffic : nullptr}, random);
   if (plan == nullptr) {
     if (is_hard(wish)) return {};
     return place_anywhere(job, target);
   }
+  expected_step = plan->expected;
+  otherwise_step = plan->otherwise;
   std::vector<Placed> placed;
   placed.reserve(plan->seats.size());
   std::uint32_t first = 0;

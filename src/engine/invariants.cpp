@@ -140,8 +140,11 @@ std::optional<std::string> Engine::check_invariants() const {
     if ((record.state == JobState::kStopping) != (record.stopping != StopCause::kNone))
       return name + ": state and stop cause differ";
     const bool claims = s.claiming.count(s.key_of(job)) != 0;
+    const bool reserved = s.plans.reserved.count(s.key_of(job)) != 0;
+    if (reserved != (record.reservation && s.plans.timeline.is_booked(record.id)))
+      return name + ": its reservation is not in the plans";
     const bool waits = record.state == JobState::kPending && !record.held &&
-                       record.waits_for.empty() && !claims && !job.by_rounds;
+                       record.waits_for.empty() && !claims && !reserved && !job.by_rounds;
     const bool in_rounds = s.rounds.jobs.count(record.id) != 0;
     if (in_rounds != (job.by_rounds && !is_terminal(record.state)))
       return name + ": goes by rounds, yet is not among their jobs, or the other way round";
@@ -154,6 +157,13 @@ std::optional<std::string> Engine::check_invariants() const {
     (void)cpu;
     if (s.queues.cpu_used(QueueId(queue)) < cpu) return "queue usage below the sum of its jobs";
   }
+
+  std::vector<CommunicationCost::Running> sending;
+  for (const EngineJob* job : s.jobs.in_order()) {
+    if (is_sending(job->record))
+      sending.push_back({job->record.id, job->record.spec, communicating_tasks(job->record)});
+  }
+  if (auto broken = s.communication.check(sending)) return broken;
 
   std::size_t grouped = 0;
   std::size_t parked = 0;

@@ -208,6 +208,7 @@ void Engine::State::apply(const Event& event) {
             record.pending_since = now;
             record.waits_for = e.waits_for;
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
+            predict_run_time(record);
             turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
@@ -352,7 +353,10 @@ void Engine::State::configure_queue(const std::string& name, const QueueSpec* sp
   for (EngineJob* job : jobs.in_order()) {
     if (all || queues.queue_of(job->queue) == queue) moved.push_back(job);
   }
-  for (EngineJob* job : moved) detach(*job);
+  for (EngineJob* job : moved) {
+    if (job->record.reservation) touch(*job);
+    detach(*job);
+  }
   spec != nullptr ? queues.configure(*spec) : queues.remove(name);
   recent_shapes.clear();
   for (EngineJob* job : moved) attach(*job);
@@ -437,8 +441,11 @@ void Engine::State::change_state(EngineJob& job, JobState to, Reason reason) {
   const JobState from = job.record.state;
   queues.count_jobs(job.queue, is_active(to) - is_active(from),
                     (to == JobState::kPending) - (from == JobState::kPending));
+  const bool was_sending = is_sending(job.record);
   job.record.state = to;
   job.record.reason = reason;
+  // It begins once its places are in the record: note_expected().
+  if (was_sending && !is_sending(job.record)) end_sending(job.record);
   out.list.emplace_back(JobChanged{job.record.id, from, to, std::move(reason)});
 }
 
@@ -547,6 +554,7 @@ void Engine::State::settle(EngineJob& job) {
   }
   record.why_domain.reset();
   record.stopping = StopCause::kNone;
+  record.communication.reset();
   record.started_at = Instant::never();
   record.pending_since = now;
   change_state(job, JobState::kPending, std::move(reason));

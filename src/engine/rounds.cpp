@@ -261,12 +261,16 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
   const auto is_bound = [](const RoundChange& change) {
     return !change.missed || change.from == 0;
   };
-  const auto charge = [this](const RoundChange& change, std::int64_t tasks) {
-    queues.charge(change.job->queue, *change.job->requests.front(), static_cast<int>(tasks));
+  // Tasks of a running job, taken off (sign -1) or on.
+  const auto charge = [this](const RoundChange& change, std::int64_t tasks, int sign) {
+    if (tasks == 0) return;
+    const QueueId queue = change.job->queue;
+    queues.charge(queue, *change.job->requests.front(), sign * static_cast<int>(tasks));
+    queues.count_jobs(queue, sign, 0);
   };
   for (const RoundChange& change : changes) {
     if (!is_bound(change)) continue;
-    charge(change, -change.from);
+    charge(change, change.from, -1);
     for (const TaskRecord& task : change.job->record.tasks) {
       if (!holds_allocation(task.phase)) continue;
       const auto [book, fresh] = books.try_emplace(task.allocation.node);
@@ -281,17 +285,17 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
     if (!is_bound(change) || change.to == 0) continue;
     change.missed = bind(change, books);
     if (!change.missed) {
-      charge(change, change.to);
+      charge(change, change.to, +1);
       charged.push_back(&change);
     } else if (change.from > 0) {
-      charge(change, change.from);
+      charge(change, change.from, +1);
       done = false;
       break;
     }
   }
-  for (const RoundChange* change : charged) charge(*change, -change->to);
+  for (const RoundChange* change : charged) charge(*change, change->to, -1);
   for (const RoundChange& change : changes) {
-    if (is_bound(change)) charge(change, change.from);
+    if (is_bound(change)) charge(change, change.from, +1);
   }
   return done;
 }
@@ -370,6 +374,8 @@ bool Engine::State::quota_allows(const EngineJob& job, std::int64_t tasks) {
       for (const TaskRecord& task : other.record.tasks) {
         if (!task.claim.node.is_none()) queues.charge(other.queue, *other.requests.front(), sign);
       }
+      if (other.record.state == JobState::kPending && has_claim(other.record))
+        queues.count_claiming(other.queue, sign);
     }
   };
   charge_claims(-1);

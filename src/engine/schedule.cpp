@@ -13,6 +13,8 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (options.backfill.mode == BackfillMode::kNone) job.record.reservation.reset();
+  if (job.record.reservation) return enter_reserved(job);
   if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
   job.group = &group;
@@ -26,6 +28,7 @@ void Engine::State::enter_queue(EngineJob& job) {
 }
 
 void Engine::State::leave_queue(EngineJob& job) {
+  if (job.record.reservation) return leave_reserved(job);
   if (job.group == nullptr) return;
   PendingGroup& group = *job.group;
   job.group = nullptr;
@@ -83,6 +86,8 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  freed_bounds.clear();
+  for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
@@ -105,7 +110,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
     if (!cluster.usable(freed[i])) continue;
-    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
   return fit;
@@ -114,6 +119,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
 // --- The cycle ---
 
 void Engine::State::run_cycle() {
+  follow_plans();
   while (!ready.empty()) {
     auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
@@ -133,6 +139,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
+  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
@@ -155,6 +162,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
+  if (options.backfill.mode != BackfillMode::kNone) return start_or_reserve(group, job, room);
   if (room) {
     const Placement placement = place(job, wanted);
     if (!placement.tasks.empty()) {
@@ -171,10 +179,10 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 Engine::State::Placement Engine::State::place(EngineJob& job,
                                               const std::vector<std::int64_t>& target) {
-  std::vector<Placed> placed =
+  Placement placement =
       goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
-  trim_to_multiples(job, placed);
-  return placed;
+  trim_to_multiples(job, placement.tasks);
+  return placement;
 }
 
 // A role may have so many tasks only: the last ones beyond are given back. Its
@@ -248,6 +256,7 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
+  if (record.spec->communication) note_expected(job);
   set_timer(job);
 }
 
@@ -280,6 +289,7 @@ void Engine::State::fulfil_claims() {
                (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
+      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }

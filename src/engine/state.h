@@ -15,11 +15,13 @@
 
 #include "base/random.h"
 #include "engine/cluster.h"
+#include "engine/communication_cost.h"
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
 #include "engine/pending_key.h"
+#include "engine/plans.h"
 #include "engine/queue_tree.h"
 #include "engine/rounds.h"
 #include "engine/score_table.h"
@@ -32,7 +34,9 @@ namespace gridfold {
 // When the first of them cannot start, none can, and the whole group is parked
 // on what would wake it.
 struct PendingGroup {
-  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
+  // kForPlans: it may be that a reservation is in the way, or that one was to be
+  // had: looked at again when these change, and for room.
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
   QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
@@ -72,8 +76,12 @@ struct Engine::State {
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
-        gangs(cluster, domains, o.tie_break, o.seed),
-        random(o.seed, "engine.ties") {
+        communication(cluster, o.fabric),
+        gangs(cluster, domains, o.tie_break, o.seed, &communication),
+        random(o.seed, "engine.ties"),
+        plans(cluster, domains) {
+    run_times = std::move(p.run_times);
+    plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
     queues.set_half_life(o.usage_half_life);
@@ -84,6 +92,7 @@ struct Engine::State {
   Cluster cluster;
   ScoreTable scores;
   DomainSlots domains;
+  CommunicationCost communication;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
   QueueTree queues{cluster};
@@ -97,6 +106,7 @@ struct Engine::State {
   struct RecentShape {
     std::weak_ptr<const JobSpec> spec;
     JobShape* shape = nullptr;
+    std::uint32_t run_class = 0;
   };
   std::unordered_map<const JobSpec*, RecentShape> recent_shapes;
   std::vector<PendingGroup*> parked;  // in no order
@@ -117,13 +127,16 @@ struct Engine::State {
   std::uint64_t solves = 0;        // handed out so far
   std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
   Rounds rounds;
+  std::unique_ptr<RunTimes> run_times;  // may be null
+  Plans<PendingKey> plans;
 
   // This turn.
   Instant now{};
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
@@ -141,7 +154,7 @@ struct Engine::State {
   EngineJob* find(JobId id);
   void touch(EngineJob& job);
   void commit_until(std::uint64_t turn);
-  JobShape& shape_of(const std::shared_ptr<const JobSpec>& spec);
+  JobShape& shape_of(const JobRecord& record);
   void touch_node(NodeId node);
   void attach(EngineJob& job);
   void detach(EngineJob& job);
@@ -201,12 +214,21 @@ struct Engine::State {
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
   bool goes_by_tree(const EngineJob& job);
   Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
   std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
+
+  // --- job_communication.cpp: what jobs send ---
+  // Of the places that try_start() found last, where they were weighed.
+  std::optional<StepTime> expected_step;
+  std::optional<StepTime> otherwise_step;
+  void note_expected(EngineJob& job);
+  void begin_sending(const JobRecord& record);
+  void end_sending(const JobRecord& record);
 
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
@@ -224,6 +246,35 @@ struct Engine::State {
   bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
   void number_claims(const EngineJob& job, Eviction& plan);
   void carry_out(EngineJob& job, Eviction plan);
+
+  // --- backfill.cpp: promises to jobs that wait ---
+  Duration planned_run(const JobRecord& record) const;
+  std::optional<Instant> expected_end(JobId job) const;
+  void predict_run_time(JobRecord& record);
+  void note_run_time(const JobRecord& record);
+  std::uint32_t run_class(const JobRecord& record) const;
+  bool correct_run_times(const Reservation& plan);
+  std::vector<PlanPart> parts_of(const EngineJob& job) const;
+  void enter_reserved(EngineJob& job);
+  void leave_reserved(EngineJob& job);
+  Reservation plan_for(const EngineJob& job);
+  bool reserve(EngineJob& job);
+  bool is_there(const Reservation& plan) const;
+  void move_reservation(EngineJob& job, Reservation plan);
+  std::vector<JobId> set_lower_aside(const EngineJob& job);
+  void book_again(const std::vector<JobId>& aside);
+  void take_back(const EngineJob& job, const Placement& placement);
+  bool keeps_promises(const EngineJob& job, const Placement& placement);
+  Placement bind_plan(EngineJob& job, const Reservation& plan);
+  Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
+                         const Reservation* plan);
+  bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
+  bool admit(const EngineJob& job, std::vector<std::int64_t>& target);
+  void replan_shaken();
+  void pull_forward();
+  void start_due();
+  void follow_plans();
+  void set_next_plan();
 
   // --- rounds.cpp: jobs that a policy decides about in rounds ---
   bool goes_by_rounds(const JobSpec& spec) const;
@@ -250,6 +301,12 @@ struct Engine::State {
 
 // Whether the job has been started and has not ended.
 inline bool is_active(JobState state) { return !is_terminal(state) && state != JobState::kPending; }
+
+// Whether the job sends what it says that it exchanges.
+inline bool is_sending(const JobRecord& record) {
+  return record.spec->communication &&
+         (record.state == JobState::kStarting || record.state == JobState::kRunning);
+}
 
 // Whether room is earmarked for the job.
 inline bool has_claim(const JobRecord& record) {

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "model/job_traffic.h"
 #include "model/topology.h"
 #include "model/training.h"
 
@@ -141,6 +142,9 @@ struct JobSpec {
   std::int32_t priority = 0;  // higher first
   std::vector<Role> roles;
   TopologyWish topology;
+  // Its ranks are the whole devices of all tasks, in order of the tasks; `data`
+  // is that of the job with all its tasks.
+  std::optional<JobTraffic> communication;
   std::map<std::string, std::string> env;
   std::string workdir;  // absolute, or empty: a directory of the job's own
   std::vector<StagedFile> files;

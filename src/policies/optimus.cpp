@@ -44,9 +44,9 @@ Result<OptimusOptions> read_optimus_options(const PolicyOptions& options) {
   own.truth = options.truth;
   if (auto error = settings.finish()) return *error;
   if (own.truth == nullptr) {
-    Error error = invalid("policy 'optimus' is an oracle: it plans by a world's true step times");
+    Error error = invalid("optimus knows the true times of steps, and nothing here tells them");
     error.field = "policy";
-    error.hint = "run it in a training world (--set world=pollux), or take 'pollux' or 'gridfold'";
+    error.hint = "use it in a training world that has them, such as --set world=pollux";
     return error;
   }
   return own;

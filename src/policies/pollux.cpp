@@ -20,7 +20,7 @@ Result<PolluxOptions> read_pollux_options(const PolicyOptions& options) {
   SettingsReader settings("pollux", options.settings);
   PolluxOptions own;
   own.round = settings.duration("round", options.round);
-  own.restart = settings.duration("restart", own.restart);
+  own.restart = settings.duration("pollux.restart", own.restart);
   if (auto error = settings.finish()) return *error;
   return own;
 }

@@ -5,6 +5,7 @@
 
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
+#include "policies/equal_shares.h"
 #include "policies/fgd.h"
 #include "policies/fifo.h"
 #include "policies/gpu_clustering.h"
@@ -88,6 +89,10 @@ Made make_tiresias(const PolicyOptions& options) {
   return make_rounds<Tiresias>(read_tiresias_options, options);
 }
 
+Made make_equal_shares(const PolicyOptions& options) {
+  return make_rounds<EqualShares>(read_equal_shares_options, options);
+}
+
 Made make_fifo(const PolicyOptions& options) {
   return make_rounds<Fifo>(read_fifo_options, options);
 }
@@ -105,6 +110,7 @@ struct Entry {
 constexpr std::array kPolicies = {
     Entry{"best_fit", make_best_fit},
     Entry{"dot_product", make_dot_product},
+    Entry{"equal_shares", make_equal_shares},
     Entry{"fgd", make_fgd},
     Entry{"fifo", make_fifo},
     Entry{"gpu_clustering", make_gpu_clustering},

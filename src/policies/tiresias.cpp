@@ -27,7 +27,7 @@ std::size_t index_of(const RoundView& view, JobId id) {
 Result<TiresiasOptions> read_tiresias_options(const PolicyOptions& options) {
   SettingsReader settings("tiresias", options.settings);
   TiresiasOptions own;
-  own.demotion = settings.duration("demotion", own.demotion);
+  own.demotion = settings.duration("tiresias.demotion", own.demotion);
   own.round = settings.duration("round", options.round);
   if (auto error = settings.finish()) return *error;
   return own;

@@ -37,19 +37,18 @@ Made read_steady(const WorldInputs& inputs) {
 }
 
 Made read_pollux(const WorldInputs& inputs) {
+  static constexpr std::array<std::string_view, 2> kBatches = {"adaptive", "fixed"};
   SettingsReader settings("world=pollux", inputs.settings);
-  static constexpr std::array<std::string_view, 2> kBatch = {"adaptive", "fixed"};
   PolluxWorldOptions options;
   options.batch =
-      settings.choice("batch", kBatch) == 0 ? BatchChoice::kAdaptive : BatchChoice::kFixed;
+      settings.choice("batch", kBatches) == 0 ? BatchChoice::kAdaptive : BatchChoice::kFixed;
   options.process.restart = settings.duration("restart", options.process.restart);
   if (auto error = settings.finish()) return *error;
   if (!inputs.cluster.empty())
-    return missing("cluster", "this world has its own cluster, 16 nodes of 4 devices",
-                   "leave it out");
+    return missing("cluster", "this world has a cluster of its own", "leave --cluster out");
   if (inputs.tables.empty())
     return missing("tables", "this world needs its measurements",
-                   "give --set tables=FOLDER, the traces of data/pollux");
+                   "give --set tables=FOLDER, the folder traces of the artefact");
   const auto programs = read_pollux_programs(inputs.tables);
   if (!programs) return programs.error();
   const auto text = read_text_file(inputs.workload);

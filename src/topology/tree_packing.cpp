@@ -93,6 +93,43 @@ std::span<const TreePacking::Home> TreePacking::homes(std::span<const DomainId> 
   return homes_;
 }
 
+std::span<const TreePacking::Home> TreePacking::ranked_homes(std::span<const DomainId> ring,
+                                                             std::string_view inside,
+                                                             std::int64_t units, Look look,
+                                                             std::size_t most) {
+  homes_.clear();
+  others_ = {};
+  for (const DomainId domain : ring) {
+    const std::int64_t left = room_[domain.value] - units;
+    if (left < 0 || (!inside.empty() && !lies_in(domain, inside))) continue;
+    homes_.push_back({domain, look == Look::kOnlyHere ? 1 : fewest_beneath(domain, units), left});
+  }
+  const auto by_count = [](const Home& a, const Home& b) {
+    return std::pair(a.measure, a.left) < std::pair(b.measure, b.left);
+  };
+  others_.holding = static_cast<std::int32_t>(homes_.size());
+  if (homes_.size() > most) {
+    // Only those that are as good as the last one wanted need a score.
+    const auto last = homes_.begin() + static_cast<std::ptrdiff_t>(most) - 1;
+    std::nth_element(homes_.begin(), last, homes_.end(), by_count);
+    const Home bound = *last;
+    std::erase_if(homes_, [&](const Home& home) { return by_count(bound, home); });
+  }
+  for (Home& home : homes_) {
+    home.score = order_.score(home.domain);
+    home.rank = order_.rank(home.domain);
+  }
+  std::sort(homes_.begin(), homes_.end(), [&](const Home& a, const Home& b) {
+    if (by_count(a, b) || by_count(b, a)) return by_count(a, b);
+    return a.score != b.score ? a.score > b.score : a.rank < b.rank;
+  });
+  const auto worse = std::find_if(homes_.begin(), homes_.end(),
+                                  [&](const Home& home) { return by_count(homes_.front(), home); });
+  if (worse != homes_.end()) others_.next = *worse;
+  if (homes_.size() > most) homes_.resize(most);
+  return homes_;
+}
+
 std::span<const TreePacking::Home> TreePacking::spread_homes(std::span<const DomainId> ring,
                                                              std::string_view inside,
                                                              std::string_view level,

@@ -68,6 +68,10 @@ class TreePacking {
     std::optional<Home> next;
   };
   const Others& others() const { return others_; }
+  // All that hold the units, the best first, and no more than `most`; others()
+  // tells of those behind the ones that are equal to the best by the counts.
+  std::span<const Home> ranked_homes(std::span<const DomainId> ring, std::string_view inside,
+                                     std::int64_t units, Look look, std::size_t most);
   // The same where the units are to be spread over the domains of a level
   // beneath: the least units in the fullest comes first.
   std::span<const Home> spread_homes(std::span<const DomainId> ring, std::string_view inside,

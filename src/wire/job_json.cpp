@@ -69,6 +69,24 @@ void write(JsonWriter& json, const TopologyWish& wish) {
   json.end_object();
 }
 
+// The data groups follow from the tasks.
+void write(JsonWriter& json, const JobTraffic& traffic) {
+  json.begin_object().key("compute").string(to_text(traffic.compute));
+  if (traffic.tensor != 1) json.key("tensor").number(traffic.tensor);
+  if (traffic.pipeline != 1) json.key("pipeline").number(traffic.pipeline);
+  if (traffic.expert != 1) json.key("expert").number(traffic.expert);
+  json.key("exchanges").begin_array();
+  for (const Exchange& exchange : traffic.exchanges) {
+    json.begin_object().key("collective").string(to_string(exchange.collective));
+    json.key("among").string(to_string(exchange.axis));
+    json.key("bytes").string(to_text(exchange.bytes));
+    if (exchange.times != 1) json.key("times").number(exchange.times);
+    if (exchange.hidden != Duration{}) json.key("hidden").string(to_text(exchange.hidden));
+    json.end_object();
+  }
+  json.end_array().end_object();
+}
+
 void write(JsonWriter& json, const StagedFile& file) {
   json.begin_object().key("path").string(file.path);
   if (is_valid_utf8(file.content)) {
@@ -121,6 +139,7 @@ std::string to_json(const JobSpec& spec) {
   for (const auto& role : spec.roles) write(json, role);
   json.end_array();
   if (!spec.topology.empty()) write(json.key("topology"), spec.topology);
+  if (spec.communication) write(json.key("communication"), *spec.communication);
   if (!spec.env.empty()) write(json.key("env"), spec.env);
   if (!spec.workdir.empty()) json.key("workdir").string(spec.workdir);
   if (!spec.files.empty()) {

@@ -26,6 +26,7 @@ class SpecMaker {
     spec.priority = static_cast<std::int32_t>(random_.between(-1'000'000'000, 1'000'000'000));
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i)
       spec.roles.push_back(role("r" + std::to_string(i)));
+    if (random_.chance(1, 4)) communicate(spec);
     if (some()) spec.topology = topology(spec);
     spec.env = env();
     if (some()) spec.workdir = "/" + text();
@@ -79,6 +80,32 @@ class SpecMaker {
     return {random_.between(least, random_.between(least, longest)) * unit};
   }
   std::string signal() { return std::string(kSignals[random_.below(kSignals.size())]); }
+
+  // Of 2^k devices, in all its roles alike.
+  void communicate(JobSpec& spec) {
+    JobTraffic traffic;
+    traffic.tensor = 1 << random_.below(3);
+    traffic.pipeline = 1 << random_.below(3);
+    traffic.expert = 1 << random_.below(2);
+    traffic.compute = duration(0);
+    if (traffic.compute > Duration::hours(24)) traffic.compute = Duration::hours(24);
+    spec.roles.resize(1);
+    Role& role = spec.roles.front();
+    role.count = 32;
+    role.multiple_of = 1;
+    role.preferred = 0;
+    role.min = some() ? 32 : 16;
+    role.each.devices = {{"gpu", 2}};
+    traffic.data = 64 / traffic.tensor / traffic.pipeline;
+    for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i) {
+      traffic.exchanges.push_back({static_cast<Collective>(random_.below(6)),
+                                   static_cast<RankAxis>(random_.below(kAxes)),
+                                   Bytes(random_.between(1, std::int64_t{1} << 50)),
+                                   static_cast<std::int32_t>(random_.between(1, 1 << 20)),
+                                   Duration::milliseconds(random_.between(0, 1'000))});
+    }
+    spec.communication = std::move(traffic);
+  }
 
   TaskRequest request() {
     TaskRequest out;

@@ -12,9 +12,10 @@ namespace gridfold {
 using std::string_view_literals::operator""sv;
 
 inline constexpr std::array kJobKeys = {
-    "name"sv,  "class"sv,    "queue"sv,      "priority"sv, "roles"sv,     "run"sv,   "count"sv,
-    "each"sv,  "topology"sv, "env"sv,        "workdir"sv,  "files"sv,     "retry"sv, "after"sv,
-    "array"sv, "stop"sv,     "checkpoint"sv, "training"sv, "time_limit"sv};
+    "name"sv,  "class"sv,   "queue"sv,      "priority"sv, "roles"sv,
+    "run"sv,   "count"sv,   "each"sv,       "topology"sv, "communication"sv,
+    "env"sv,   "workdir"sv, "files"sv,      "retry"sv,    "after"sv,
+    "array"sv, "stop"sv,    "checkpoint"sv, "training"sv, "time_limit"sv};
 inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv, "run"sv, "env"sv};
 inline constexpr std::array kCountKeys = {"min"sv, "max"sv, "multiple_of"sv, "preferred"sv};
 // Classes of devices that have keys of their own; any other class is asked for
@@ -53,6 +54,13 @@ inline constexpr std::array kDeviceKeys = {"class"sv,  "amount"sv, "model"sv,
                                            "memory"sv, "place"sv,  "partition"sv};
 inline constexpr std::array kTopologyKeys = {"prefer"sv, "require"sv, "spread"sv, "segments"sv};
 inline constexpr std::array kSegmentKeys = {"size"sv, "within"sv};
+inline constexpr std::array kExchangeKeys = {"collective"sv, "among"sv, "bytes"sv, "times"sv,
+                                             "hidden"sv};
+// Those of one exchange may stand beside the others.
+inline constexpr std::array kCommunicationKeys = {
+    "compute"sv,    "tensor"sv, "pipeline"sv, "expert"sv, "exchanges"sv,
+    "collective"sv, "among"sv,  "bytes"sv,    "times"sv,  "hidden"sv};
+inline constexpr std::size_t kMostExchanges = 64;
 inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};
 inline constexpr std::array kRetryKeys = {"max"sv, "backoff"sv, "on"sv};
 inline constexpr std::array kDependencyKeys = {"job"sv, "on"sv};

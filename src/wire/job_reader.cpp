@@ -6,6 +6,7 @@
 
 #include "base/quote.h"
 #include "wire/array_reader.h"
+#include "wire/communication_reader.h"
 #include "wire/files_reader.h"
 #include "wire/job_keys.h"
 #include "wire/role_reader.h"
@@ -240,6 +241,8 @@ JobTemplate read_job(const Field& job, JobForm form) {
   spec.roles = read_roles(job, form);
   if (const auto topology = job.find("topology"))
     spec.topology = read_topology(*topology, spec.roles);
+  if (const auto communication = job.find("communication"))
+    spec.communication = read_communication(*communication, spec.roles);
   if (const auto env = job.find("env")) spec.env = read_env(*env);
   if (const auto workdir = job.find("workdir")) spec.workdir = read_workdir(*workdir);
   if (const auto files = job.find("files")) spec.files = read_files(*files);

@@ -2,6 +2,7 @@
 // variables, over the defaults written here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,8 +10,16 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/node.h"
+#include "topology/machine_links.h"
 
 namespace gridfold {
+
+// How fast this machine's parts are joined: what its topology file says, and
+// what that does not say.
+struct MachineLinksConfig {
+  std::string machine;  // path of the file
+  LinkFacts facts;
+};
 
 struct DaemonConfig {
   // Directory of the store, the socket, the token and the tasks' output.
@@ -28,6 +37,8 @@ struct DaemonConfig {
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
   std::vector<QueueSpec> queues = {QueueSpec{}};
+  // Without it expected times of communication are unknown.
+  std::optional<MachineLinksConfig> links;
 };
 
 // Reads the file's keys into `config`:
@@ -42,6 +53,11 @@ struct DaemonConfig {
 //   cpu = "64"
 //   memory = "512Gi"
 //   devices = { gpu = "8" }
+//   [links]
+//   machine = "/etc/gridfold/dgx.xml"
+//   network = "infiniband"
+//   card = "400Gbps"
+//   pcie = "400Gbps"
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);

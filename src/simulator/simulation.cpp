@@ -266,7 +266,9 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
                                   Store& store) {
   auto policy = make_policy(options.policy, options.policy_options);
   if (!policy) return policy.error();
-  Run run(input, options, Engine(options.engine, std::move(*policy)), store);
+  EngineOptions engine = options.engine;
+  engine.fabric = input.cluster.fabric;
+  Run run(input, options, Engine(std::move(engine), std::move(*policy)), store);
   return run.run();
 }
 

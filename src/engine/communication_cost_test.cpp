@@ -28,7 +28,7 @@ NodeSpec node(int number, const std::string& rack, bool told = true) {
   if (told) {
     NodeLinks links;
     links.cards = {{0, LinkKind::kRoce, gigabits(100)}};
-    links.pcie = gigabits(100);
+    links.pcie = gigabits(400);
     spec.links = SharedLinks(std::move(links));
   }
   return spec;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "policies/gridfold_rounds.h"
 #include "policies/optimus.h"
 #include "policies/pollux.h"
 #include "policies/tiresias.h"
@@ -52,7 +53,29 @@ Published read_published(const std::string& data, const std::string& policy,
   return published;
 }
 
-std::unique_ptr<RoundPolicy> make(const std::string& name, const TrainingWorkload& workload) {
+using Settings = std::map<std::string, std::string>;
+
+GridfoldRoundsOptions gridfold_options(Settings settings) {
+  GridfoldRoundsOptions own;
+  const auto number = [&](const char* key, double otherwise) {
+    return settings.count(key) ? std::atof(settings[key].c_str()) : otherwise;
+  };
+  const std::string knows = settings.count("knows") ? settings["knows"] : "declared";
+  own.knows = knows == "nothing"    ? RoundKnowledge::kNothing
+              : knows == "declared" ? RoundKnowledge::kDeclared
+                                    : RoundKnowledge::kShared;
+  own.order = number("order", own.order);
+  own.growth = number("growth", own.growth);
+  own.horizon = Duration::seconds(
+      static_cast<std::int64_t>(number("horizon", own.horizon.in_seconds())));
+  return own;
+}
+
+std::unique_ptr<RoundPolicy> make(const std::string& name, const TrainingWorkload& workload,
+                                  const Settings& settings) {
+  if (name == "gridfold") {
+    return std::make_unique<GridfoldRounds>(gridfold_options(settings));
+  }
   if (name == "tiresias") return std::make_unique<Tiresias>(TiresiasOptions{});
   if (name == "optimus") return std::make_unique<Optimus>(OptimusOptions{}, workload.truth);
   if (name == "pollux") return std::make_unique<Pollux>(PolluxOptions{});
@@ -111,13 +134,19 @@ int main(int argc, char** argv) {
   if (argc < 4) fail("usage: training_lab DATA POLICY LOAD [WORKLOAD…] [key=value…]");
   const std::string data = argv[1], policy_name = argv[2], load = argv[3];
   std::vector<std::string> workloads;
+  Settings settings;
   for (int i = 4; i < argc; ++i) {
     const std::string argument = argv[i];
-    if (argument.find('=') == std::string::npos) workloads.push_back(argument);
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) {
+      workloads.push_back(argument);
+    } else {
+      settings[argument.substr(0, equals)] = argument.substr(equals + 1);
+    }
   }
   if (workloads.empty()) workloads = {"1", "2", "3", "4", "5", "6", "7"};
   const PolluxPrograms programs = must(read_pollux_programs(data + "/traces"));
-  const Published published = read_published(data, policy_name, load);
+  const Published published = read_published(data, policy_name == "gridfold" ? "pollux" : policy_name, load);
   PolluxWorldOptions options;
   if (policy_name == "tiresias" || policy_name == "optimus") options.batch = BatchChoice::kFixed;
   Summary all;
@@ -127,7 +156,7 @@ int main(int argc, char** argv) {
         data + "/workloads" + (load == "1.0" ? "" : "-" + load) + "/" + name + ".csv";
     const TrainingWorkload workload =
         must(read_pollux_workload(must(read_text_file(path)), path, programs, options));
-    const auto policy = make(policy_name, workload);
+    const auto policy = make(policy_name, workload, settings);
     add(drive_rounds(workload, *policy), workload, name, published, all);
   }
   std::sort(all.jcts.begin(), all.jcts.end());

@@ -93,7 +93,7 @@ class Queue final : public ExpectedEnds {
     timeline_.follow(now_);
     for (const WaitingJob& job : jobs) {
       const std::span<const PlanPart> parts(&job.part, 1);
-      const TimePlan plan = timeline_.plan({parts, &job.wish, job.run});
+      const Reservation plan = timeline_.plan({parts, &job.wish, job.run});
       if (!plan.start.is_never()) {
         timeline_.book(JobId(ends_.size() + static_cast<std::size_t>(figures.planned)), plan,
                        parts);

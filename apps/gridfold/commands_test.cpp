@@ -22,6 +22,7 @@
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/placement_text.h"
+#include "model/why_here.h"
 #include "wire/job_file.h"
 
 namespace gridfold {
@@ -260,16 +261,42 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
   ASSERT_EQ(config.queues.size(), 2u);
-  EXPECT_EQ(config.queues[0].cpu.bound(), MilliCores(4000));
-  EXPECT_EQ(config.queues[0].devices.at("gpu"), 1500);
+  EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
+  EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
-  EXPECT_TRUE(config.queues[1].memory.is_unlimited());
+  EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
   ASSERT_TRUE(config.links);
   EXPECT_EQ(config.links->machine, "m.xml");
   EXPECT_EQ(config.links->facts.network, LinkKind::kInfiniband);
   EXPECT_EQ(config.links->facts.card, BitsPerSecond(400'000'000'000));
   EXPECT_EQ(config.links->facts.nvlink.value(), BitsPerSecond(3'600'000'000'000));
   EXPECT_FALSE(config.links->facts.numa.is_known());
+}
+
+TEST(Config, ReadsSharesAndLimitsOfQueues) {
+  DaemonConfig config;
+  const auto done = read_config_text(
+      "usage_half_life = \"7d\"\n[[queues]]\nname = \"a\"\nweight = 2\nrunning_jobs = 5\n"
+      "longest_run = \"48h\"\nguaranteed = { cpu = 8, devices = { gpu = 4 } }\n"
+      "each_tenant = { running_jobs = 2, devices = { gpu = 1.5 } }\n",
+      config);
+  ASSERT_FALSE(done);  // amounts are text or whole numbers
+  EXPECT_NE(done.error().describe().find("each_tenant.devices.gpu"), std::string::npos);
+  const auto again = read_config_text(
+      "usage_half_life = \"7d\"\n[[queues]]\nname = \"a\"\nweight = 2\nrunning_jobs = 5\n"
+      "longest_run = \"48h\"\nguaranteed = { cpu = 8, devices = { gpu = 4 } }\n"
+      "each_tenant = { running_jobs = 2, devices = { gpu = \"1.5\" } }\n",
+      config);
+  ASSERT_TRUE(again) << again.error().describe();
+  EXPECT_EQ(config.usage_half_life, Duration::hours(7 * 24));
+  const QueueSpec& queue = config.queues.at(0);
+  EXPECT_EQ(queue.weight, 2);
+  EXPECT_EQ(queue.limit.running_jobs.bound(), 5);
+  EXPECT_EQ(queue.longest_run.bound(), Duration::hours(48));
+  EXPECT_EQ(queue.guaranteed.cpu, MilliCores(8000));
+  EXPECT_EQ(queue.guaranteed.devices.at("gpu"), 4000);
+  EXPECT_EQ(queue.each_tenant.running_jobs.bound(), 2);
+  EXPECT_EQ(queue.each_tenant.devices.at("gpu"), 1500);
 }
 
 TEST(Config, MistakesNameTheirPlace) {
@@ -289,6 +316,15 @@ TEST(Config, MistakesNameTheirPlace) {
   EXPECT_NE(error("queues = 3").find("[[queues]]"), std::string::npos);
   EXPECT_NE(error("queues = []").find("no queue"), std::string::npos);
   EXPECT_NE(error("[[queues]]\nname = \"a\"\nmemory = \"-1\"").find("memory"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\nweight = 0").find("below 1"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\nguaranteed = { gpu = 4 }").find("guaranteed.gpu"),
+            std::string::npos);
+  // Guarantees that cannot all be kept.
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\ndevices = { gpu = 4 }\n[[queues]]\nname = \"a/b\"\n"
+                  "guaranteed = { devices = { gpu = 3 } }\n[[queues]]\nname = \"a/c\"\n"
+                  "guaranteed = { devices = { gpu = 2 } }\n")
+                .find("beneath \"a\" are guaranteed more gpu together than its limit"),
+            std::string::npos);
 }
 
 // --- Jobs from flags ---

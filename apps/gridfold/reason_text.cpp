@@ -34,6 +34,19 @@ constexpr Sentence kSentences[] = {
      "the largest holds {largest}.",
      "按拓扑要求（层级 {level}）需要在一个域中容纳 {need} 个任务，但最大的域即使空闲也只容纳 "
      "{largest} 个。"},
+    {ReasonCode::kExceedsTenantQuotaMax,
+     "Needs {need} of {resource}, more than the {limit} that each tenant of queue {queue} may "
+     "have.",
+     "需要 {resource} {need}，超过队列 {queue} 中每个租户的上限 {limit}。"},
+    {ReasonCode::kTenantQuotaInUse,
+     "Tenant {tenant} uses {used} of its {limit} of {resource} in queue {queue}; with the needed "
+     "{need} it is {short} short.",
+     "租户 {tenant} 在队列 {queue} 中已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 "
+     "{short}。"},
+    {ReasonCode::kQueueTurn,
+     "Queues take turns: {queue} has {share} millionths of the grid by its weight, and those with "
+     "less go first.",
+     "队列按份额轮流：{queue} 按权重已占集群的百万分之 {share}，份额更小的队列优先。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
@@ -303,7 +316,9 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
                         Language language) {
   const auto known = parse_reason_code(code);
   if (!known) return unknown_text(code, params);
-  const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  const bool of_queue =
+      *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse ||
+      *known == ReasonCode::kExceedsTenantQuotaMax || *known == ReasonCode::kTenantQuotaInUse;
   if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);

@@ -143,6 +143,8 @@ QueueView to_queue(const Json& json) {
   queue.name = json.at("name").get<std::string>();
   queue.priority = get<std::int32_t>(json, "priority");
   queue.open = get<bool>(json, "open", true);
+  if (const auto share = json.find("share_millionths"); share != json.end())
+    queue.share_millionths = share->get<std::int64_t>();
   queue.running_jobs = get<std::int64_t>(json, "running_jobs");
   queue.pending_jobs = get<std::int64_t>(json, "pending_jobs");
   queue.limit_cpu_millicores = get_limit(json, "limit_cpu_millicores");

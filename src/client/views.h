@@ -155,6 +155,7 @@ struct QueueView {
   std::string name;
   std::int32_t priority = 0;
   bool open = true;
+  std::optional<std::int64_t> share_millionths;  // where queues take turns
   std::int64_t running_jobs = 0, pending_jobs = 0;
   std::string limit_cpu_millicores, limit_memory_bytes;  // or "unlimited"
   std::int64_t used_cpu_millicores = 0, used_memory_bytes = 0;

@@ -97,6 +97,31 @@ Allocation allocation_from(const Json& json, const char* name, const FindNode& f
   return at;
 }
 
+// {"start": …, "run": …, "seats": [["n1", role, tasks], …]}
+void write_reservation(JsonWriter& json, const Reservation& reservation,
+                       std::span<const NodeRecord> nodes) {
+  json.key("reservation").begin_object().key("start").number(reservation.start.ns);
+  json.key("run").number(reservation.run.ns).key("seats").begin_array();
+  for (const ReservedSeat& seat : reservation.seats) {
+    json.begin_array().string(nodes[seat.node.value].spec.name).number(seat.role);
+    json.number(seat.tasks).end_array();
+  }
+  json.end_array().end_object();
+}
+Reservation reservation_from(const Json& json, const FindNode& find_node) {
+  Reservation reservation;
+  reservation.start.ns = json.at("start").get<std::int64_t>();
+  reservation.run.ns = json.at("run").get<std::int64_t>();
+  for (const Json& item : json.at("seats")) {
+    const auto node = item.at(0).get<std::string>();
+    const ReservedSeat seat{find_node(node), item.at(1).get<std::uint32_t>(),
+                            item.at(2).get<std::int32_t>()};
+    if (seat.node.is_none()) throw std::runtime_error("unknown node " + node);
+    reservation.seats.push_back(seat);
+  }
+  return reservation;
+}
+
 void write_partitions(JsonWriter& json, const std::vector<PartitionProfile>& profiles) {
   json.begin_array();
   for (const PartitionProfile& profile : profiles) {
@@ -332,6 +357,8 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     json.key("losses").number(record.losses);
   if (record.runs != 0) json.key("runs").number(record.runs);
   if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
+  if (record.expected_run.ns != 0) json.key("expected_run").number(record.expected_run.ns);
+  if (record.reservation) write_reservation(json, *record.reservation, nodes);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
     json.key("waits_for").begin_array();
@@ -371,6 +398,9 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
     record.executed_ns = json.value("executed_ns", std::int64_t{0});
+    record.expected_run.ns = json.value("expected_run", std::int64_t{0});
+    if (const auto it = json.find("reservation"); it != json.end())
+      record.reservation = reservation_from(*it, find_node);
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     if (const auto it = json.find("waits_for"); it != json.end()) {
       for (const Json& edge : *it) {

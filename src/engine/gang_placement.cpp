@@ -61,6 +61,12 @@ const GangPlan* GangPlacer::plan_alike(const Gang& gang, const Request& request)
   const std::int64_t least = sum_of(gang.parts, &GangPart::min);
   room_ = slots_.row(request).slots;
   order_.request = &request;
+  // The usual case, in which no list of domains is gone through.
+  if (find_near(gang, request, wanted)) {
+    const HomeChoice first = weighed(near_.homes, near_.others, DecidedBy::kFewestDomains);
+    if (fill_first(gang, request, wanted, first)) return &plan_;
+    if (!correct()) return nullptr;
+  }
   for (int corrections = 0; corrections <= kMostCorrections; ++corrections) {
     count_segments(wish);
     std::int64_t tasks = std::min(wanted, most_tasks(wish));
@@ -99,6 +105,17 @@ std::int64_t GangPlacer::most_tasks(const TopologyWish& wish) {
   return most;
 }
 
+// Looks up the best homes of the nearest ring; false when none of it holds so many
+// tasks, or when which is taken does not follow from their order alone.
+bool GangPlacer::find_near(const Gang& gang, const Request& request, std::int64_t tasks) {
+  const TopologyWish& wish = *gang.wish;
+  if (wish.segments || !wish.spread.empty() || wish.prefer == kNodeLevel) return false;
+  if (tie_break_ == TieBreak::kRandom) return false;  // ranks are drawn for each plan
+  if (cost_ != nullptr && cost_->weighs(gang)) return false;
+  slots_.nearest(request, {wish.prefer, wish.require}, tasks, 2, order_, near_);
+  return !near_.homes.empty();
+}
+
 // The domains in which so many tasks may be together, nearest first.
 void GangPlacer::list_rings(const TopologyWish& wish) {
   rings_.clear();
@@ -135,10 +152,14 @@ bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int6
                                 : packing.spread_homes(rings_[i], wish.require, wish.spread, tasks);
   }
   if (homes.empty()) return false;
-  const HomeChoice first =
-      weighed(homes, packing.others(),
-              wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest);
-  if (!fill(wish, request, first.domain, tasks)) return false;
+  return fill_first(gang, request, tasks,
+                    weighed(homes, packing.others(),
+                            wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest));
+}
+
+bool GangPlacer::fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                            const HomeChoice& first) {
+  if (!fill(*gang.wish, request, first.domain, tasks)) return false;
   number_seats(gang, tasks);
   plan_.home = first;
   return true;

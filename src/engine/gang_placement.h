@@ -130,6 +130,9 @@ class GangPlacer {
 
   const GangPlan* plan_alike(const Gang& gang, const Request& request);
   bool plan_number(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool find_near(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                  const HomeChoice& first);
   void list_rings(const TopologyWish& wish);
   // How the seats in a domain are chosen.
   enum class Fill : std::uint8_t {
@@ -213,6 +216,7 @@ class GangPlacer {
   std::vector<std::int64_t> segment_room_;  // segments
   std::vector<TreePacking::Share> segment_shares_;
   std::vector<TreePacking::Share> shares_;
+  DomainShelf::Near near_;
   std::vector<std::span<const DomainId>> rings_;
   std::vector<std::vector<GangSeat>> part_seats_;
   GangPlan plan_;

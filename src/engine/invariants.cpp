@@ -140,8 +140,11 @@ std::optional<std::string> Engine::check_invariants() const {
     if ((record.state == JobState::kStopping) != (record.stopping != StopCause::kNone))
       return name + ": state and stop cause differ";
     const bool claims = s.claiming.count(s.key_of(job)) != 0;
+    const bool reserved = s.plans.reserved.count(s.key_of(job)) != 0;
+    if (reserved != (record.reservation && s.plans.timeline.is_booked(record.id)))
+      return name + ": its reservation is not in the plans";
     const bool waits = record.state == JobState::kPending && !record.held &&
-                       record.waits_for.empty() && !claims && !job.by_rounds;
+                       record.waits_for.empty() && !claims && !reserved && !job.by_rounds;
     const bool in_rounds = s.rounds.jobs.count(record.id) != 0;
     if (in_rounds != (job.by_rounds && !is_terminal(record.state)))
       return name + ": goes by rounds, yet is not among their jobs, or the other way round";
@@ -173,8 +176,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const auto it = s.ready.find(*group.jobs.begin());
-    const bool ready = it != s.ready.end() && it->second == &group;
+    const bool ready = s.ready.has(*group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

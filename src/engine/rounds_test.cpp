@@ -289,10 +289,37 @@ TEST_F(RoundsTest, NumbersThatAJobCannotHaveAreRefused) {
   EXPECT_EQ(launched.size(), 6u);
 }
 
+TEST_F(RoundsTest, WithoutRoundsAJobStartsWithAMultipleToo) {
+  nodes(1, 7);
+  JobSpec plain = elastic(2, 8);
+  plain.name = "plain";
+  plain.roles[0].multiple_of = 2;
+  const JobId job = submit(plain);
+  EXPECT_EQ(launched.size(), 6u);
+  settle_all();
+  EXPECT_EQ(tasks_of(job), 6);
+}
+
+// A plan may name a node twice, and the order of its places is that of tasks.
+TEST_F(RoundsTest, TasksAreNumberedInTheOrderOfThePlan) {
+  nodes(2, 4);
+  const JobId job = submit(elastic(1, 8));
+  plan(job, {{kSecond, 1}, {kFirst, 2}, {kSecond, 1}});
+  round();
+  ASSERT_EQ(launched.size(), 4u);
+  const std::vector<NodeId> expected = {kSecond, kFirst, kFirst, kSecond};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(launched[i].allocation.node, expected[i]);
+  EXPECT_NE(launched[0].allocation.devices, launched[3].allocation.devices);
+  settle_all();
+  round();
+  EXPECT_EQ(script.views.back().jobs[0].places, script.places[job]);
+  EXPECT_TRUE(stopped.empty());
+}
+
 TEST_F(RoundsTest, QuotaHoldsThroughAResize) {
   QueueSpec limited;
   limited.name = "small";
-  limited.devices["gpu"] = 4000;
+  limited.limit.devices["gpu"] = 4000;
   nodes(2, 4);
   step({QueueConfigured{limited}});
   JobSpec spec = elastic(1, 8);
@@ -312,6 +339,33 @@ TEST_F(RoundsTest, QuotaHoldsThroughAResize) {
   settle_all();
   EXPECT_EQ(tasks_of(a), 1);
   EXPECT_EQ(tasks_of(b), 3);
+}
+
+TEST_F(RoundsTest, ALimitOfJobsDoesNotStopTheResizeOfOne) {
+  QueueSpec limited;
+  limited.name = "small";
+  limited.limit.running_jobs = 1;
+  nodes(2, 4);
+  step({QueueConfigured{limited}});
+  JobSpec spec = elastic(1, 8);
+  spec.queue = "small";
+  const JobId a = submit(spec);
+  const JobId b = submit(spec);
+  plan(a, {{kFirst, 2}});
+  plan(b, {{kSecond, 2}});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(a), 2);
+  EXPECT_EQ(record(b).state, JobState::kPending);
+  plan(a, {{kFirst, 4}});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(a), 4);
+  // One for the other.
+  plan(a, {});
+  round();
+  settle_all();
+  EXPECT_EQ(tasks_of(b), 2);
 }
 
 TEST_F(RoundsTest, ALostNodesGangIsRepairedInTheNextRound) {

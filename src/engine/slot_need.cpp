@@ -152,7 +152,7 @@ FreeAmount SlotNeed::taken(std::int32_t tasks, const FreeAmount& free) const {
     for (const Group& group : groups_) {
       for (std::int32_t device = 0; device < group.count; ++device) {
         std::size_t best = kMaxDeviceKinds;
-        std::int32_t most = 0;
+        std::int32_t most = INT32_MIN;
         for (std::size_t k = 0; k < kMaxDeviceKinds; ++k) {
           const std::int32_t left = free.devices[k] - amount.devices[k];
           if ((group.kinds >> k & 1) == 0 || left <= most) continue;

@@ -35,7 +35,7 @@ class SlotNeed {
 
   // So many tasks fit; at most kMostSlots.
   std::int32_t slots(const FreeAmount& free) const;
-  // What so many tasks take of it; they must fit.
+  // What so many tasks take of it, also where they do not fit.
   FreeAmount taken(std::int32_t tasks, const FreeAmount& free) const;
   // What is left over beside them, in the unit that the request lives by:
   // devices of its kinds, else millicores.

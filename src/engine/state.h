@@ -20,35 +20,24 @@
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
+#include "engine/pending_key.h"
+#include "engine/plans.h"
 #include "engine/queue_tree.h"
 #include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
+#include "engine/turn_order.h"
 
 namespace gridfold {
-
-// Order of pending jobs: queue priority, then work with rights to its place
-// before fillers, then job priority, then submission.
-struct PendingKey {
-  std::int32_t queue_priority = 0;
-  bool filler = false;
-  std::int32_t priority = 0;
-  JobId job;
-  friend bool operator<(const PendingKey& a, const PendingKey& b) {
-    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
-    if (a.filler != b.filler) return !a.filler;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.job < b.job;
-  }
-  friend bool operator==(const PendingKey&, const PendingKey&) = default;
-};
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
 // When the first of them cannot start, none can, and the whole group is parked
 // on what would wake it.
 struct PendingGroup {
-  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
-  QueueId queue;
+  // kForPlans: it may be that a reservation is in the way, or that one was to be
+  // had: looked at again when these change, and for room.
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
+  QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
@@ -89,9 +78,13 @@ struct Engine::State {
         domains(cluster, *policy),
         communication(cluster, o.fabric),
         gangs(cluster, domains, o.tie_break, o.seed, &communication),
-        random(o.seed, "engine.ties") {
+        random(o.seed, "engine.ties"),
+        plans(cluster, domains) {
+    run_times = std::move(p.run_times);
+    plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
+    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -102,7 +95,7 @@ struct Engine::State {
   CommunicationCost communication;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
-  QueueTree queues;
+  QueueTree queues{cluster};
   RandomStream random;
 
   // Records and their index. Ids only grow, so their order is submission.
@@ -113,6 +106,7 @@ struct Engine::State {
   struct RecentShape {
     std::weak_ptr<const JobSpec> spec;
     JobShape* shape = nullptr;
+    std::uint32_t run_class = 0;
   };
   std::unordered_map<const JobSpec*, RecentShape> recent_shapes;
   std::vector<PendingGroup*> parked;  // in no order
@@ -124,7 +118,7 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  TurnOrder ready{queues};                       // groups not parked
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
@@ -133,13 +127,16 @@ struct Engine::State {
   std::uint64_t solves = 0;        // handed out so far
   std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
   Rounds rounds;
+  std::unique_ptr<RunTimes> run_times;  // may be null
+  Plans<PendingKey> plans;
 
   // This turn.
   Instant now{};
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
@@ -157,12 +154,13 @@ struct Engine::State {
   EngineJob* find(JobId id);
   void touch(EngineJob& job);
   void commit_until(std::uint64_t turn);
-  JobShape& shape_of(const std::shared_ptr<const JobSpec>& spec);
+  JobShape& shape_of(const JobRecord& record);
   void touch_node(NodeId node);
   void attach(EngineJob& job);
   void detach(EngineJob& job);
   void undo_from(std::uint64_t turn);
   void set_timer(EngineJob& job);
+  std::optional<Duration> run_limit(const EngineJob& job) const;
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
@@ -176,8 +174,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  std::vector<JobId> leave_order(QueueId queue);
-  void join_order(const std::vector<JobId>& moved);
+  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -215,6 +214,7 @@ struct Engine::State {
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
@@ -246,6 +246,35 @@ struct Engine::State {
   bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
   void number_claims(const EngineJob& job, Eviction& plan);
   void carry_out(EngineJob& job, Eviction plan);
+
+  // --- backfill.cpp: promises to jobs that wait ---
+  Duration planned_run(const JobRecord& record) const;
+  std::optional<Instant> expected_end(JobId job) const;
+  void predict_run_time(JobRecord& record);
+  void note_run_time(const JobRecord& record);
+  std::uint32_t run_class(const JobRecord& record) const;
+  bool correct_run_times(const Reservation& plan);
+  std::vector<PlanPart> parts_of(const EngineJob& job) const;
+  void enter_reserved(EngineJob& job);
+  void leave_reserved(EngineJob& job);
+  Reservation plan_for(const EngineJob& job);
+  bool reserve(EngineJob& job);
+  bool is_there(const Reservation& plan) const;
+  void move_reservation(EngineJob& job, Reservation plan);
+  std::vector<JobId> set_lower_aside(const EngineJob& job);
+  void book_again(const std::vector<JobId>& aside);
+  void take_back(const EngineJob& job, const Placement& placement);
+  bool keeps_promises(const EngineJob& job, const Placement& placement);
+  Placement bind_plan(EngineJob& job, const Reservation& plan);
+  Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
+                         const Reservation* plan);
+  bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
+  bool admit(const EngineJob& job, std::vector<std::int64_t>& target);
+  void replan_shaken();
+  void pull_forward();
+  void start_due();
+  void follow_plans();
+  void set_next_plan();
 
   // --- rounds.cpp: jobs that a policy decides about in rounds ---
   bool goes_by_rounds(const JobSpec& spec) const;

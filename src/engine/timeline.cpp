@@ -100,13 +100,18 @@ void Timeline::rebuild(NodeId id) {
   for (const Booking& booking : node.bookings)
     free.add(booking.from, booking.until, booking.amount, -1);
   if (free == node.free && node.change != 0) return;
-  const bool gained = node.change == 0 || has_gained(node.free, free, now_);
+  const bool gained = node.change == 0 || is_more(node.free, free, now_);
   node.free = std::move(free);
   log(id, gained);
+  for (const Booking& booking : node.bookings) {
+    const Instant from = std::max(booking.from, now_);
+    if (from < booking.until && node.free.least(from, booking.until).is_negative())
+      shaken_.insert(booking.job);
+  }
 }
 
 // Whether anything is more at any time from `from` on.
-bool Timeline::has_gained(const FreeSteps& before, const FreeSteps& now, Instant from) {
+bool Timeline::is_more(const FreeSteps& before, const FreeSteps& now, Instant from) {
   const std::span<const FreeSteps::Step> old = before.steps();
   const std::span<const FreeSteps::Step> fresh = now.steps();
   std::size_t a = 0;
@@ -132,15 +137,16 @@ void Timeline::log(NodeId node, bool gained) {
   }
   log_.push_back({node, gained});
   nodes_[node.value].change = ++last_change_;
+  gained_ |= gained;
 }
 
-void Timeline::book(JobId job, const TimePlan& plan, std::span<const PlanPart> parts) {
+void Timeline::book(JobId job, const Reservation& plan, std::span<const PlanPart> parts) {
   assert(!is_booked(job));
   const Instant until = end_of(plan.start, plan.run);
   std::vector<NodeId>& nodes = booked_[job];
-  for (const PlanSeat& seat : plan.seats) {
+  for (const ReservedSeat& seat : plan.seats) {
     Node& node = nodes_[seat.node.value];
-    const FreeAmount amount = need(*parts[seat.part].request, seat.node)
+    const FreeAmount amount = need(*parts[seat.role].request, seat.node)
                                   .taken(seat.tasks, node.free.least(plan.start, until));
     node.bookings.push_back({job, plan.start, until, amount});
     node.free.forget_before(now_);
@@ -163,6 +169,7 @@ void Timeline::unbook(JobId job) {
     if (std::erase_if(node.bookings, mine) > 0) log(id, true);
   }
   booked_.erase(booked);
+  shaken_.erase(job);
 }
 
 bool Timeline::is_overbooked(NodeId id, Instant until) const {
@@ -178,25 +185,24 @@ bool Timeline::is_overbooked(NodeId id, Instant until) const {
 
 // A step up opens spans, a step down closes those opened last, so that each is
 // as long as can be.
-std::vector<FreeSpan> Timeline::spans_of(const Request& request, NodeId id) {
+void Timeline::spans_of(const Request& request, NodeId id, std::vector<FreeSpan>& spans) {
   const SlotNeed& counts = need(request, id);
-  std::vector<FreeSpan> spans;
-  std::vector<std::pair<Instant, std::int32_t>> open;
+  spans.clear();
+  open_.clear();
   std::int32_t slots = 0;
   for (const FreeSteps::Step& step : nodes_[id.value].free.steps()) {
     const std::int32_t now = counts.slots(step.free);
-    if (now > slots) open.emplace_back(step.at, now - slots);
+    if (now > slots) open_.emplace_back(step.at, now - slots);
     for (std::int32_t closed = slots - now; closed > 0;) {
-      const std::int32_t part = std::min(closed, open.back().second);
-      spans.push_back({open.back().first, step.at, id, part});
+      const std::int32_t part = std::min(closed, open_.back().second);
+      spans.push_back({open_.back().first, step.at, id, part});
       closed -= part;
-      if ((open.back().second -= part) == 0) open.pop_back();
+      if ((open_.back().second -= part) == 0) open_.pop_back();
     }
     slots = now;
   }
-  for (const auto& [begin, part] : open) spans.push_back({begin, Instant::never(), id, part});
+  for (const auto& [begin, part] : open_) spans.push_back({begin, Instant::never(), id, part});
   std::sort(spans.begin(), spans.end());
-  return spans;
 }
 
 Timeline::Row& Timeline::row(const Request& request) {
@@ -206,7 +212,7 @@ Timeline::Row& Timeline::row(const Request& request) {
     row = std::make_unique<Row>();
     row->request = &request;
     row->spans.resize(nodes_.size());
-    for (std::uint32_t i = 0; i < nodes_.size(); ++i) row->spans[i] = spans_of(request, NodeId(i));
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) spans_of(request, NodeId(i), row->spans[i]);
     row->position = last_change_;
   }
   if (row->position + 1 < first_change_) {
@@ -234,23 +240,25 @@ Timeline::Row& Timeline::row(const Request& request) {
 }
 
 void Timeline::update(Row& row, NodeId id, bool gained) {
-  std::vector<FreeSpan> fresh = spans_of(*row.request, id);
+  spans_of(*row.request, id, fresh_);
   std::vector<FreeSpan>& old = row.spans[id.value];
-  if (fresh == old) return;
-  std::vector<FreeSpan> gone;
-  std::vector<FreeSpan> made;
-  std::set_difference(old.begin(), old.end(), fresh.begin(), fresh.end(), std::back_inserter(gone));
-  std::set_difference(fresh.begin(), fresh.end(), old.begin(), old.end(), std::back_inserter(made));
+  if (fresh_ == old) return;
+  gone_.clear();
+  made_.clear();
+  std::set_difference(old.begin(), old.end(), fresh_.begin(), fresh_.end(),
+                      std::back_inserter(gone_));
+  std::set_difference(fresh_.begin(), fresh_.end(), old.begin(), old.end(),
+                      std::back_inserter(made_));
   for (Level& level : row.levels) {
     const std::uint32_t domain = level.domain_of[id.value];
     if (domain == Level::kNowhere) continue;
-    for (const FreeSpan& span : gone) level.spans[domain].erase(span);
-    for (const FreeSpan& span : made) level.spans[domain].insert(span);
+    for (const FreeSpan& span : gone_) level.spans[domain].erase(span);
+    for (const FreeSpan& span : made_) level.spans[domain].insert(span);
     if (!gained) continue;
     for (auto& [ask, starts] : level.bounds) starts[domain] = kLongAgo;
   }
-  work_.changed += static_cast<std::int64_t>(gone.size() + made.size());
-  old = std::move(fresh);
+  work_.changed += static_cast<std::int64_t>(gone_.size() + made_.size());
+  old = fresh_;
 }
 
 Timeline::Level& Timeline::level(Row& row, const std::string& name) {

@@ -2,7 +2,7 @@
 //
 //   Timeline timeline(cluster, domains, ends);
 //   timeline.follow(now);                         // the books, as they are now
-//   TimePlan plan = timeline.plan({parts, &wish, run}, now);
+//   Reservation plan = timeline.plan({parts, &wish, run}, now);
 //   if (!plan.start.is_never()) timeline.book(job, plan);
 //
 // Everything that is held counts until its expected end; what is planned counts
@@ -28,6 +28,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -38,6 +39,7 @@
 #include "engine/free_steps.h"
 #include "engine/slot_need.h"
 #include "engine/span_list.h"
+#include "model/reservation.h"
 
 namespace gridfold {
 
@@ -50,6 +52,7 @@ class ExpectedEnds {
   virtual std::optional<Instant> end_of(JobId job) const = 0;
 };
 
+// So many alike tasks; the seats of a plan number them as roles.
 struct PlanPart {
   const Request* request = nullptr;
   std::int64_t tasks = 0;
@@ -58,20 +61,6 @@ struct PlanAsk {
   std::span<const PlanPart> parts;
   const TopologyWish* wish = nullptr;
   Duration run{};  // kForEver: it may never end
-};
-
-// So many tasks of a part on a node.
-struct PlanSeat {
-  NodeId node = NodeId::none();
-  std::uint32_t part = 0;
-  std::int32_t tasks = 0;
-  friend bool operator==(const PlanSeat&, const PlanSeat&) = default;
-};
-struct TimePlan {
-  Instant start = Instant::never();  // never(): it does not fit at any time
-  Duration run{};
-  std::vector<PlanSeat> seats;  // part after part, along the tree of domains
-  friend bool operator==(const TimePlan&, const TimePlan&) = default;
 };
 
 class Timeline {
@@ -85,19 +74,27 @@ class Timeline {
   // The expected end of something that is held there has changed.
   void touch(NodeId node);
 
-  // The earliest plan, not before `now` of the last follow().
-  TimePlan plan(const PlanAsk& ask);
+  // The earliest plan, not before `now` of the last follow(); its start is
+  // never() when it fits at no time.
+  Reservation plan(const PlanAsk& ask);
   // Requires that it fits. Parts are those of the ask that it was made for.
-  void book(JobId job, const TimePlan& plan, std::span<const PlanPart> parts);
+  void book(JobId job, const Reservation& plan, std::span<const PlanPart> parts);
   void unbook(JobId job);
   bool is_booked(JobId job) const { return booked_.count(job) != 0; }
   // Whether the plan still fits beside all else that is booked and held.
-  bool fits(const TimePlan& plan, std::span<const PlanPart> parts);
+  bool fits(const Reservation& plan, std::span<const PlanPart> parts);
 
   // Whether more is held and booked there than there is, at any time from now
   // until `until`. For a trial: follow() first.
   bool is_overbooked(NodeId node, Instant until) const;
   const FreeSteps& free(NodeId node) const { return nodes_[node.value].free; }
+
+  // Jobs whose plans do not fit any more, since more is held or less is there
+  // than was expected: to be emptied by whoever plans them anew.
+  std::set<JobId>& shaken() { return shaken_; }
+  // Whether there is more room at some time than there was, since forget_gain().
+  bool has_gained() const { return gained_; }
+  void forget_gain() { gained_ = false; }
 
   // Spans and blocks read by plan(), and changes of spans, so far: what the work
   // grows with, whatever the machine.
@@ -160,29 +157,29 @@ class Timeline {
   Row& row(const Request& request);
   Level& level(Row& row, const std::string& name);
   void update(Row& row, NodeId node, bool gained);
-  std::vector<FreeSpan> spans_of(const Request& request, NodeId node);
+  void spans_of(const Request& request, NodeId node, std::vector<FreeSpan>& spans);
 
   struct Found {
     Instant start = Instant::never();
     std::uint32_t domain = 0;
   };
   Found earliest(Level& level, std::int64_t tasks, Duration run);
-  TimePlan plan_alike(const PlanAsk& ask);
-  TimePlan plan_mixed(const PlanAsk& ask);
+  Reservation plan_alike(const PlanAsk& ask);
+  Reservation plan_mixed(const PlanAsk& ask);
   // What is left of the nodes' least room in a stretch of time, once looked at.
   using Overlay = std::map<NodeId, FreeAmount>;
   struct Trial {
     Instant start{};
     Instant until{};
     Overlay left;
-    TimePlan plan;
+    Reservation plan;
   };
   bool try_at(const PlanAsk& ask, DomainId home, Trial& trial);
   bool seat(Trial& trial, const PlanPart& part, std::uint32_t number, std::int64_t tasks,
             DomainId domain);
   bool seat_segments(const PlanAsk& ask, DomainId home, Trial& trial);
-  void sort_along_tree(TimePlan& plan) const;
-  static bool has_gained(const FreeSteps& before, const FreeSteps& now, Instant from);
+  void sort_along_tree(Reservation& plan) const;
+  static bool is_more(const FreeSteps& before, const FreeSteps& now, Instant from);
 
   const Cluster& cluster_;
   DomainSlots& domains_;
@@ -200,8 +197,15 @@ class Timeline {
   std::uint64_t followed_ = 0;  // of the cluster's changes
   std::uint64_t topology_ = UINT64_MAX;
   std::vector<std::uint32_t> places_;  // by node: its place along the tree
+  std::set<JobId> shaken_;
+  bool gained_ = false;
   Work work_;
-  std::vector<FreeSpan> found_;      // kept for its memory
+  // Kept for their memory.
+  std::vector<FreeSpan> found_;
+  std::vector<FreeSpan> fresh_;
+  std::vector<FreeSpan> gone_;
+  std::vector<FreeSpan> made_;
+  std::vector<std::pair<Instant, std::int32_t>> open_;
   std::vector<std::uint64_t> seen_;  // by node: the number of the search
   std::uint64_t search_ = 0;
 };

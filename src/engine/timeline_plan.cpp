@@ -21,18 +21,19 @@ bool needs_trial(const PlanAsk& ask) {
 
 }  // namespace
 
-TimePlan Timeline::plan(const PlanAsk& ask) {
-  TimePlan plan = needs_trial(ask) ? plan_mixed(ask) : plan_alike(ask);
+Reservation Timeline::plan(const PlanAsk& ask) {
+  Reservation plan = needs_trial(ask) ? plan_mixed(ask) : plan_alike(ask);
   plan.run = ask.run;
   if (!plan.start.is_never()) sort_along_tree(plan);
   return plan;
 }
 
-void Timeline::sort_along_tree(TimePlan& plan) const {
-  std::sort(plan.seats.begin(), plan.seats.end(), [&](const PlanSeat& a, const PlanSeat& b) {
-    if (a.part != b.part) return a.part < b.part;
-    return places_[a.node.value] < places_[b.node.value];
-  });
+void Timeline::sort_along_tree(Reservation& plan) const {
+  std::sort(plan.seats.begin(), plan.seats.end(),
+            [&](const ReservedSeat& a, const ReservedSeat& b) {
+              if (a.role != b.role) return a.role < b.role;
+              return places_[a.node.value] < places_[b.node.value];
+            });
 }
 
 // --- Alike tasks ---
@@ -68,12 +69,12 @@ Timeline::Found Timeline::earliest(Level& level, std::int64_t tasks, Duration ru
   return best;
 }
 
-TimePlan Timeline::plan_alike(const PlanAsk& ask) {
+Reservation Timeline::plan_alike(const PlanAsk& ask) {
   const PlanPart& part = ask.parts.front();
   Row& spans = row(*part.request);
   Level& places = level(spans, ask.wish == nullptr ? std::string() : ask.wish->require);
   const Found found = earliest(places, part.tasks, ask.run);
-  TimePlan plan;
+  Reservation plan;
   plan.start = found.start;
   if (found.start.is_never()) return plan;
 
@@ -208,7 +209,7 @@ bool Timeline::try_at(const PlanAsk& ask, DomainId home, Trial& trial) {
   });
 }
 
-TimePlan Timeline::plan_mixed(const PlanAsk& ask) {
+Reservation Timeline::plan_mixed(const PlanAsk& ask) {
   const std::string require = ask.wish == nullptr ? std::string() : ask.wish->require;
   const DomainTree& tree = domains_.tree();
   std::vector<DomainId> homes{DomainTree::root()};
@@ -241,7 +242,7 @@ TimePlan Timeline::plan_mixed(const PlanAsk& ask) {
     if (!next.is_never()) tries.push({next, h});
   }
   // Late, but never wrong: when all that will ever be free is free.
-  TimePlan best;
+  Reservation best;
   for (const DomainId home : homes) {
     Instant all_free = now_;
     for (const NodeId node : tree.nodes_beneath(home))
@@ -253,15 +254,15 @@ TimePlan Timeline::plan_mixed(const PlanAsk& ask) {
   return best;
 }
 
-bool Timeline::fits(const TimePlan& plan, std::span<const PlanPart> parts) {
+bool Timeline::fits(const Reservation& plan, std::span<const PlanPart> parts) {
   const Instant start = std::max(plan.start, now_);
   const Instant until = end_of(start, plan.run);
   Overlay left;
-  for (const PlanSeat& seat : plan.seats) {
+  for (const ReservedSeat& seat : plan.seats) {
     if (seat.node.value >= nodes_.size()) return false;
     const auto here =
         left.try_emplace(seat.node, nodes_[seat.node.value].free.least(start, until)).first;
-    const SlotNeed& counts = need(*parts[seat.part].request, seat.node);
+    const SlotNeed& counts = need(*parts[seat.role].request, seat.node);
     if (counts.slots(here->second) < seat.tasks) return false;
     here->second.add(counts.taken(seat.tasks, here->second), -1);
   }

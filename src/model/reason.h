@@ -15,7 +15,7 @@ namespace gridfold {
 
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
-  kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
+  kExceedsCluster,  // {resource, need, capacity}: even empty, the nodes are too few
   // {constraint, need, largest, [within | profile]}: no node could ever hold one task
   kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
@@ -64,6 +64,12 @@ enum class ReasonCode : std::uint8_t {
   // {problem, node | tasks}: what the round gave it could not be had. Problem "room": taken or gone
   // meanwhile on the node; "number": so many tasks it cannot have.
   kRoundMissed,
+  // As ExceedsQuotaMax and QuotaInUse, of what each tenant of a queue may have:
+  // {tenant, queue, resource, need, limit} and {..., used, short}.
+  kExceedsTenantQuotaMax,
+  kTenantQuotaInUse,
+  // Queues take turns: {queue, share} with its dominant share in millionths.
+  kQueueTurn,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

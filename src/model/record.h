@@ -15,6 +15,7 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/reason.h"
+#include "model/reservation.h"
 #include "model/why_here.h"
 
 namespace gridfold {
@@ -152,14 +153,19 @@ struct JobRecord {
   Instant ended_at = Instant::never();
   Duration waited{};  // pending time over all runs, up to the last start
   Instant pending_since{};
-  std::int32_t evictions = 0;               // times it was preempted
-  Instant evicted_at = Instant::never();    // the last of them
-  Duration evicted_work{};                  // how much of its run time that one lost
-  Instant saved_at = Instant::never();      // its work up to then is safe, it said
-  std::optional<Duration> save_time;        // one save, as learned from its last
-  std::int32_t losses = 0;                  // runs lost through no fault of its own
-  std::int32_t runs = 0;                    // times the job was started
-  std::int64_t executed_ns = 0;             // of a job of the rounds: device-ns of its ended runs
+  std::int32_t evictions = 0;             // times it was preempted
+  Instant evicted_at = Instant::never();  // the last of them
+  Duration evicted_work{};                // how much of its run time that one lost
+  Instant saved_at = Instant::never();    // its work up to then is safe, it said
+  std::optional<Duration> save_time;      // one save, as learned from its last
+  std::int32_t losses = 0;                // runs lost through no fault of its own
+  std::int32_t runs = 0;                  // times the job was started
+  std::int64_t executed_ns = 0;           // of a job of the rounds: device-ns of its ended runs
+  // Room that is promised to it while it waits.
+  std::optional<Reservation> reservation;
+  // For how long it is expected to run, for planning; 0: its limit is all that
+  // is known. A run that lasts longer makes it longer.
+  Duration expected_run{};
   std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
   // Why its tasks lie in the domain they do; null where they were placed one by

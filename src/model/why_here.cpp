@@ -5,9 +5,9 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 12> kDecidedBy = {
+constexpr std::array<std::string_view, 13> kDecidedBy = {
     "unknown",      "only_one",  "score",          "name",    "seeded_order", "draw",
-    "whole_domain", "room_made", "fewest_domains", "evenest", "least_left",   "cost"};
+    "whole_domain", "room_made", "fewest_domains", "evenest", "least_left",   "cost", "plan"};
 
 }  // namespace
 

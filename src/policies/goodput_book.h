@@ -12,6 +12,9 @@
 
 namespace gridfold {
 
+class ProgramBook;
+class ProgramPage;
+
 // One job's model and the goodputs asked of it so far.
 class GoodputPage {
  public:
@@ -25,19 +28,24 @@ class GoodputPage {
  private:
   friend class GoodputBook;
   void update(const TrainingDeclaration& declaration, const TrainingHistory& history);
+  void update(const RoundJob& job, const ProgramPage& program);
+  void take(const ThroughputModel& speed, const NoiseModel& noise,
+            const TrainingDeclaration& declaration);
 
   ThroughputModel speed_;
   NoiseModel noise_;
   GoodputModel model_{{}, {}, {}};
   std::size_t steps_seen_ = 0;
   std::int32_t most_measured_ = 0;
+  std::uint64_t program_version_ = 0;
   mutable std::map<std::pair<std::int32_t, std::int32_t>, double> asked_;
 };
 
 class GoodputBook {
  public:
   // Brings the pages of the view's jobs up to date and drops those of others.
-  void update(const RoundView& view);
+  // With `programs`, what jobs of the same program reported is used as well.
+  void update(const RoundView& view, const ProgramBook* programs = nullptr);
   const GoodputPage& page(const RoundJob& job) const { return pages_.at(job.id); }
 
  private:

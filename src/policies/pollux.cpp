@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "policies/round_room.h"
 #include "policies/share_out.h"
@@ -57,43 +56,14 @@ std::vector<Pollux::Part> Pollux::parts_of(const RoundView& view) const {
   return parts;
 }
 
-double Pollux::total_cost(const std::vector<Part>& parts,
-                          const std::vector<std::vector<RoundPlace>>& places) {
-  double sum = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    sum += parts[i].cost(static_cast<std::int32_t>(places[i].size()), task_count(places[i]),
-                         places[i] != parts[i].job->places);
-  }
-  return sum;
-}
-
-std::vector<std::vector<RoundPlace>> Pollux::best_places(const RoundView& view,
-                                                         const std::vector<Part>& parts,
-                                                         const std::vector<std::int32_t>& tasks) {
+std::vector<SeatWish> Pollux::wishes(const std::vector<Part>& parts,
+                                     const std::vector<std::int32_t>& tasks) {
   std::vector<SeatWish> wishes(parts.size());
-  std::vector<std::size_t> keepers;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::int32_t held = task_count(parts[i].job->places);
     wishes[i] = {parts[i].job, tasks[i], held > 0 && held == tasks[i]};
-    if (wishes[i].keeps) keepers.push_back(i);
   }
-  // The smallest make way first.
-  std::stable_sort(keepers.begin(), keepers.end(),
-                   [&](std::size_t a, std::size_t b) { return tasks[a] < tasks[b]; });
-  std::vector<std::vector<RoundPlace>> best = seat(view.nodes, wishes);
-  double least = total_cost(parts, best);
-  std::size_t made_way = 0;
-  for (std::size_t target = 1; made_way < keepers.size(); target += target / 2 + 1) {
-    while (made_way < std::min(target, keepers.size())) wishes[keepers[made_way++]].keeps = false;
-    auto places = seat(view.nodes, wishes);
-    steps_ += static_cast<std::int64_t>(parts.size());
-    const double cost = total_cost(parts, places);
-    if (cost < least) {
-      least = cost;
-      best = std::move(places);
-    }
-  }
-  return best;
+  return wishes;
 }
 
 RoundPlan Pollux::plan(const RoundView& view) {
@@ -119,7 +89,14 @@ RoundPlan Pollux::plan(const RoundView& view) {
     curves.push_back(std::move(curve));
   }
   const auto tasks = share_out(curves, device_count(view.nodes), steps_);
-  const auto places = best_places(view, parts, tasks);
+  const auto places = seat_best(
+      view.nodes, wishes(parts, tasks),
+      [&](std::size_t i, std::span<const RoundPlace> at) {
+        const bool stays = std::equal(at.begin(), at.end(), parts[i].job->places.begin(),
+                                      parts[i].job->places.end());
+        return parts[i].cost(static_cast<std::int32_t>(at.size()), task_count(at), !stays);
+      },
+      steps_);
   RoundPlan plan;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!places[i].empty()) plan.assignments.push_back({parts[i].job->id, places[i]});

@@ -51,11 +51,8 @@ class Pollux final : public RoundPolicy {
     }
   };
   std::vector<Part> parts_of(const RoundView& view) const;
-  std::vector<std::vector<RoundPlace>> best_places(const RoundView& view,
-                                                   const std::vector<Part>& parts,
-                                                   const std::vector<std::int32_t>& tasks);
-  static double total_cost(const std::vector<Part>& parts,
-                           const std::vector<std::vector<RoundPlace>>& places);
+  static std::vector<SeatWish> wishes(const std::vector<Part>& parts,
+                                      const std::vector<std::int32_t>& tasks);
 
   PolluxOptions options_;
   GoodputBook book_;

@@ -116,4 +116,35 @@ std::vector<std::vector<RoundPlace>> seat(std::span<const RoundNode> nodes,
   return places;
 }
 
+std::vector<std::vector<RoundPlace>> seat_best(std::span<const RoundNode> nodes,
+                                               std::vector<SeatWish> wishes, const SeatCost& cost,
+                                               std::int64_t& steps) {
+  std::vector<std::size_t> keepers;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (wishes[i].keeps) keepers.push_back(i);
+  }
+  std::stable_sort(keepers.begin(), keepers.end(), [&](std::size_t a, std::size_t b) {
+    return wishes[a].tasks < wishes[b].tasks;
+  });
+  const auto total = [&](const std::vector<std::vector<RoundPlace>>& places) {
+    double sum = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) sum += cost(i, places[i]);
+    steps += static_cast<std::int64_t>(places.size());
+    return sum;
+  };
+  std::vector<std::vector<RoundPlace>> best = seat(nodes, wishes);
+  double least = total(best);
+  std::size_t made_way = 0;
+  for (std::size_t target = 1; made_way < keepers.size(); target += target / 2 + 1) {
+    while (made_way < std::min(target, keepers.size())) wishes[keepers[made_way++]].keeps = false;
+    auto places = seat(nodes, wishes);
+    const double sum = total(places);
+    if (sum < least) {
+      least = sum;
+      best = std::move(places);
+    }
+  }
+  return best;
+}
+
 }  // namespace gridfold

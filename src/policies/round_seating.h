@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -21,5 +22,15 @@ struct SeatWish {
 // be. A wish for which there is no room gets fewer tasks, or none.
 std::vector<std::vector<RoundPlace>> seat(std::span<const RoundNode> nodes,
                                           std::span<const SeatWish> wishes);
+
+// What it costs that wish `i` sits in these places.
+using SeatCost = std::function<double(std::size_t i, std::span<const RoundPlace> places)>;
+
+// Seats all wishes at the least summed cost that is found by letting more and
+// more of those that keep make way, the smallest first. `steps` grows by the
+// wishes seated.
+std::vector<std::vector<RoundPlace>> seat_best(std::span<const RoundNode> nodes,
+                                               std::vector<SeatWish> wishes, const SeatCost& cost,
+                                               std::int64_t& steps);
 
 }  // namespace gridfold

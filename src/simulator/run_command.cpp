@@ -19,6 +19,7 @@
 #include "simulator/training_json.h"
 #include "simulator/training_run.h"
 #include "simulator/training_worlds.h"
+#include "simulator/user_limits.h"
 #include "simulator/workload_variant.h"
 
 namespace gridfold {
@@ -64,6 +65,10 @@ Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& setti
   auto arrivals = draw_arrivals(own.workload, inputs, settings, random);
   if (!arrivals) return arrivals.error();
   own.arrivals = std::move(*arrivals);
+  if (settings.limits == LimitSource::kRounded) {
+    RandomStream limits(seed, "limits");
+    give_limits(own.workload, own.arrivals, limits);
+  }
   if (inputs.then) own.workload = joined(own.workload, *inputs.then);
   return own;
 }
@@ -91,6 +96,8 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   }
   simulation.engine.seed = seed;
   simulation.engine.tie_break = settings.tie_break;
+  simulation.engine.backfill = settings.backfill;
+  simulation.run_times = settings.run_times;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {

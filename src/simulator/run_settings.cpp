@@ -121,6 +121,40 @@ bool set_policy_time(std::string_view text, RunSettings& settings) {
   settings.policy_time = text == "free" ? Thinking::kFree : Thinking::kCharged;
   return text == "free" || text == "charged";
 }
+bool set_backfill(std::string_view text, RunSettings& settings) {
+  const auto mode = parse_backfill_mode(text);
+  if (mode) settings.backfill.mode = *mode;
+  return mode.has_value();
+}
+bool set_reservations(std::string_view text, RunSettings& settings) {
+  const auto value = parse_count(text);
+  if (!value || *value == 0) return false;
+  settings.backfill.max_reservations = static_cast<std::size_t>(*value);
+  return true;
+}
+bool set_default_run(std::string_view text, RunSettings& settings) {
+  Duration run;
+  if (!set_duration(text, run) || run == Duration{}) return false;
+  settings.backfill.default_run = run;
+  return true;
+}
+bool set_limits(std::string_view text, RunSettings& settings) {
+  for (const auto limits : {LimitSource::kNone, LimitSource::kRounded}) {
+    if (text != to_string(limits)) continue;
+    settings.limits = limits;
+    return true;
+  }
+  return false;
+}
+bool set_run_times(std::string_view text, RunSettings& settings) {
+  for (const auto source :
+       {RunTimeSource::kLimits, RunTimeSource::kLearned, RunTimeSource::kTrue}) {
+    if (text != to_string(source)) continue;
+    settings.run_times = source;
+    return true;
+  }
+  return false;
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -172,6 +206,21 @@ constexpr Setting kSettings[] = {
     {"policy_time", "free or charged",
      "whether a round's plan is there at once or after a nanosecond a step (default free)",
      kInWorlds, set_policy_time},
+    {"backfill", "none, easy or conservative",
+     "whether jobs that wait are promised room: none, the first of them, all (default none)",
+     kInTimes | kInLoad, set_backfill},
+    {"reservations", "a whole number from 1 on",
+     "jobs that are promised room at once (default 1 in easy mode, 1000 in conservative mode)",
+     kInTimes | kInLoad, set_reservations},
+    {"default_run", "a duration such as 24h",
+     "how long jobs without a limit are taken to run, in plans (default for ever)",
+     kInTimes | kInLoad, set_default_run},
+    {"limits", "none or rounded",
+     "time limits of jobs: none, or as users ask for them (default none)", kInTimes | kInLoad,
+     set_limits},
+    {"run_times", "limits, learned or true",
+     "what plans go by: limits (the default), what earlier runs tell, or the truth",
+     kInTimes | kInLoad, set_run_times},
 };
 
 const Setting* find_setting(std::string_view key) {
@@ -215,6 +264,19 @@ std::string_view to_string(RunMode mode) {
     case RunMode::kTimes: return "times";
     case RunMode::kLoad: return "load";
     case RunMode::kSaturation: return "saturation";
+  }
+  return "";
+}
+
+std::string_view to_string(LimitSource limits) {
+  return limits == LimitSource::kNone ? "none" : "rounded";
+}
+
+std::string_view to_string(RunTimeSource run_times) {
+  switch (run_times) {
+    case RunTimeSource::kLimits: return "limits";
+    case RunTimeSource::kLearned: return "learned";
+    case RunTimeSource::kTrue: return "true";
   }
   return "";
 }

@@ -118,6 +118,7 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
   attempt.devices = order.devices;
   attempt.start = order.start;
   attempt.spec = order.spec;
+  attempt.rank = order.rank;
   attempt.world_size = order.world_size;
   attempt.version = version;
   if (faulty()) attempt.fault = faults_->launch_fault();
@@ -386,19 +387,24 @@ void SimulatedCluster::drop(std::uint32_t slot) {
 void SimulatedCluster::join_gang(Training& training, std::uint32_t slot) {
   training.up.push_back(slot);
   if (training.up.size() < attempts_[slot].world_size) return;
-  std::map<std::uint32_t, TrainingPlace> places;  // by node
+  std::sort(training.up.begin(), training.up.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return attempts_[a].rank < attempts_[b].rank;
+  });
+  std::vector<TrainingPlace> places;
+  const Attempt* before = nullptr;
   for (const std::uint32_t member : training.up) {
     const Attempt& attempt = attempts_[member];
-    TrainingPlace& place = places[attempt.node];
-    ++place.tasks;
-    if (attempt.devices != 0) {
-      const auto first = static_cast<std::size_t>(std::countr_zero(attempt.devices));
-      place.device_model = nodes_[attempt.node].spec.devices[first].model;
+    if (before == nullptr || before->node != attempt.node) {
+      TrainingPlace& place = places.emplace_back();
+      if (attempt.devices != 0) {
+        const auto first = static_cast<std::size_t>(std::countr_zero(attempt.devices));
+        place.device_model = nodes_[attempt.node].spec.devices[first].model;
+      }
     }
+    ++places.back().tasks;
+    before = &attempt;
   }
-  std::vector<TrainingPlace> in_order;
-  for (auto& [node, place] : places) in_order.push_back(std::move(place));
-  training.process->start(clock_.now(), in_order);
+  training.process->start(clock_.now(), places);
   training.running = true;
   plan_training(training);
 }

@@ -106,7 +106,8 @@ class SimulatedCluster : public Backend {
     std::int32_t start = kNoPartition;
     std::uint64_t devices = 0;
     std::shared_ptr<const JobSpec> spec;  // shared with the order
-    std::uint32_t world_size = 0;         // tasks that were ordered with it
+    std::uint32_t rank = 0;               // among the tasks that were ordered with it
+    std::uint32_t world_size = 0;         // their number
     std::optional<LaunchFault> fault;     // drawn: it will not start
     Instant begun{};
     Instant ends = Instant::never();

@@ -100,14 +100,14 @@ TEST_F(TrainingRunTest, JobsWaitForTheBoundaryAndFreedDevicesForTheNext) {
   job(180, 4, 4 * 30);  // comes at a boundary: starts there
   const TrainingResult result = run("fifo");
   ASSERT_EQ(result.finished(), 3);
-  EXPECT_EQ(seconds(result.jobs[0].started), 0);
-  EXPECT_EQ(seconds(result.jobs[0].ended), 130);
-  EXPECT_EQ(seconds(result.jobs[1].started), 180);
-  EXPECT_EQ(seconds(result.jobs[1].ended), 220);
-  EXPECT_EQ(seconds(result.jobs[2].started), 180);
-  EXPECT_EQ(seconds(result.jobs[2].ended), 240);
+  EXPECT_NEAR(seconds(result.jobs[0].started), 0, 1e-6);
+  EXPECT_NEAR(seconds(result.jobs[0].ended), 130, 1e-6);
+  EXPECT_NEAR(seconds(result.jobs[1].started), 180, 1e-6);
+  EXPECT_NEAR(seconds(result.jobs[1].ended), 220, 1e-6);
+  EXPECT_NEAR(seconds(result.jobs[2].started), 180, 1e-6);
+  EXPECT_NEAR(seconds(result.jobs[2].ended), 240, 1e-6);
   EXPECT_EQ(result.restarts(), 0);
-  EXPECT_EQ(result.makespan(), Duration::seconds(240));
+  EXPECT_NEAR(result.makespan().in_seconds(), 240, 1e-6);
   EXPECT_NEAR(result.jobs[0].device_seconds, 8 * 130, 1e-6);
   EXPECT_NEAR(result.completion().mean_seconds, (130 + 210 + 60) / 3.0, 1e-6);
   EXPECT_NEAR(result.jobs[1].active_jobs, (120 * 2 + 50 * 1 + 40 * 2) / 210.0, 1e-6);
@@ -123,7 +123,7 @@ TEST_F(TrainingRunTest, TheSameRunMakesTheSameDecisions) {
 
 TEST(SteadyWorld, RunsATraceThroughSimRun) {
   SimRunOptions options;
-  options.cluster = "nodes=4,gpus=4";
+  options.cluster = "nodes=2,gpus=8";
   options.workload = test_data("traces/workload.yaml");
   options.policy = "fifo";
   options.set = {{"world", "steady"}, {"world.restart", "10s"}};
@@ -136,6 +136,19 @@ TEST(SteadyWorld, RunsATraceThroughSimRun) {
   const auto refused = run_simulation(options);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().field, "restrat");
+}
+
+// Tiresias and fifo on rigid jobs; equal_shares on elastic ones does better.
+TEST_F(TrainingRunTest, SizesThatChangeAreChargedAndPayOff) {
+  cluster(2, 4);
+  for (int i = 0; i < 6; ++i) job(30 * i, 8, 8 * 300);
+  const TrainingResult rigid = run("fifo");
+  const TrainingResult elastic = run("equal_shares");
+  EXPECT_EQ(rigid.finished(), 6);
+  EXPECT_EQ(elastic.finished(), 6);
+  EXPECT_EQ(rigid.restarts(), 0);
+  EXPECT_GT(elastic.restarts(), 0);
+  for (const TrainedJob& job : elastic.jobs) EXPECT_GT(job.device_seconds, 8 * 300 - 1e-6);
 }
 
 }  // namespace

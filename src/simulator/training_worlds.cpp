@@ -7,6 +7,8 @@
 #include "simulator/nearest_hint.h"
 #include "simulator/run_inputs.h"
 #include "simulator/steady_world.h"
+#include "simulator/text_file.h"
+#include "simulator/training/pollux_world.h"
 
 namespace gridfold {
 namespace {
@@ -34,6 +36,26 @@ Made read_steady(const WorldInputs& inputs) {
   return make_steady_world(read->workload, std::move(read->cluster), options);
 }
 
+Made read_pollux(const WorldInputs& inputs) {
+  static constexpr std::array<std::string_view, 2> kBatches = {"adaptive", "fixed"};
+  SettingsReader settings("world=pollux", inputs.settings);
+  PolluxWorldOptions options;
+  options.batch =
+      settings.choice("batch", kBatches) == 0 ? BatchChoice::kAdaptive : BatchChoice::kFixed;
+  options.process.restart = settings.duration("restart", options.process.restart);
+  if (auto error = settings.finish()) return *error;
+  if (!inputs.cluster.empty())
+    return missing("cluster", "this world has a cluster of its own", "leave --cluster out");
+  if (inputs.tables.empty())
+    return missing("tables", "this world needs its measurements",
+                   "give --set tables=FOLDER, the folder traces of the artefact");
+  const auto programs = read_pollux_programs(inputs.tables);
+  if (!programs) return programs.error();
+  const auto text = read_text_file(inputs.workload);
+  if (!text) return text.error();
+  return read_pollux_workload(*text, inputs.workload, *programs, options);
+}
+
 struct Entry {
   std::string_view name;
   Made (*read)(const WorldInputs&);
@@ -41,6 +63,7 @@ struct Entry {
 
 // One line a world.
 constexpr std::array kWorlds = {
+    Entry{"pollux", read_pollux},
     Entry{"steady", read_steady},
 };
 

@@ -34,8 +34,7 @@ std::vector<std::vector<TaskPlace>> GangFilling::all(GangShape shape,
   add_fillings(shape, most, domains_per_level, fillings);
   // The same past the cards that others load: where those are many, no single
   // move leads away from them.
-  const std::vector<std::uint64_t> all(shape.free.begin(), shape.free.end());
-  std::vector<std::uint64_t> some = all;
+  std::vector<std::uint64_t> some(shape.free.begin(), shape.free.end());
   shape.free = some;
   if (take_out_loaded(some)) add_fillings(shape, most, kSomeDomainsPerLevel, fillings);
   return fillings;

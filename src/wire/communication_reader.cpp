@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostTimes = 1 << 20;
 constexpr Bytes kMostBytes{std::int64_t{1} << 50};
-constexpr Duration kLongest = Duration::hours(24 * 366);
+constexpr Duration kLongestExchange = Duration::hours(24 * 366);
 
 constexpr std::array kCollectiveValues = {Collective::kAllReduce,     Collective::kAllGather,
                                           Collective::kReduceScatter, Collective::kAllToAll,
@@ -48,7 +48,7 @@ Exchange read_exchange(const Field& field) {
   if (const auto times = field.find("times"))
     exchange.times = static_cast<std::int32_t>(read_integer(*times, 1, kMostTimes));
   if (const auto hidden = field.find("hidden"))
-    exchange.hidden = read_duration(*hidden, {}, kLongest);
+    exchange.hidden = read_duration(*hidden, {}, kLongestExchange);
   return exchange;
 }
 
@@ -133,7 +133,7 @@ JobTraffic read_communication(const Field& field, const std::vector<Role>& roles
   JobTraffic traffic;
   if (!check_map(field, kCommunicationKeys)) return traffic;
   if (const auto compute = field.find("compute"))
-    traffic.compute = read_duration(*compute, {}, kLongest);
+    traffic.compute = read_duration(*compute, {}, kLongestExchange);
   else
     field.fail("compute is missing", "say how long a step computes, such as compute: 300ms");
   if (const auto tensor = field.find("tensor")) traffic.tensor = read_degree(*tensor);

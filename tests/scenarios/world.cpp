@@ -102,6 +102,7 @@ void World::pump() {
 std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths) {
   if (!loop_) open();
   SubmitRequest batch;
+  batch.tenant = jobs.front().tenant;
   for (JobSpec& job : jobs) batch.jobs.emplace_back(std::move(job));
   loop_->submit(std::move(batch), [&](Result<SubmitAnswer> answer) {
     if (!answer) {

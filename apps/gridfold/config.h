@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,16 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/queue.h"
+#include "topology/machine_links.h"
 
 namespace gridfold {
+
+// How fast this machine's parts are joined: what its topology file says, and
+// what that does not say.
+struct MachineLinksConfig {
+  std::string machine;  // path of the file
+  LinkFacts facts;
+};
 
 struct DaemonConfig {
   // Directory of the store, the socket, the token and the tasks' output.
@@ -34,6 +43,8 @@ struct DaemonConfig {
   // zero: only what they hold.
   Duration usage_half_life{};
   std::vector<QueueSpec> queues = {QueueSpec{}};
+  // Without it expected times of communication are unknown.
+  std::optional<MachineLinksConfig> links;
 };
 
 // Reads the file's keys into `config`:
@@ -54,6 +65,11 @@ struct DaemonConfig {
 //   weight = 2
 //   guaranteed = { cpu = "32", devices = { gpu = "4" } }
 //   each_tenant = { running_jobs = 5, devices = { gpu = "4" } }
+//   [links]
+//   machine = "/etc/gridfold/dgx.xml"
+//   network = "infiniband"
+//   card = "400Gbps"
+//   pcie = "400Gbps"
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);

@@ -27,7 +27,9 @@
 #include "devices/emulated.h"
 #include "devices/machine.h"
 #include "policies/registry.h"
+#include "simulator/text_file.h"
 #include "stores/sqlite/sqlite_store.h"
+#include "topology/machine_topology_file.h"
 
 namespace gridfold {
 namespace {
@@ -83,6 +85,14 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+Result<void> tell_links_of(const MachineLinksConfig& config, NodeSpec& node) {
+  const auto bytes = read_text_file(config.machine);
+  if (!bytes) return bytes.error();
+  const auto topology = read_machine_topology(config.machine, *bytes);
+  if (!topology) return topology.error();
+  return tell_links(*topology, config.facts, node);
+}
+
 Result<Machine> discover(const DaemonConfig& config, Store& store, const std::string& program) {
   MachineOptions options;
   options.name = config.node_name.empty() ? host_name() : config.node_name;
@@ -96,7 +106,11 @@ Result<Machine> discover(const DaemonConfig& config, Store& store, const std::st
   options.previous = std::move(*previous);
   const auto beside = std::filesystem::path(program).parent_path() / "device_plugins";
   PluginHost plugins(plugins_in(config.plugins.empty() ? beside.string() : config.plugins));
-  return discover_machine(options, plugins);
+  auto machine = discover_machine(options, plugins);
+  if (!machine || !config.links) return machine;
+  if (auto told = tell_links_of(*config.links, machine->node); !told)
+    return told.error().with_context("links");
+  return machine;
 }
 
 std::string summary_of(const NodeSpec& node) {

@@ -29,6 +29,35 @@ TEST(Records, ANodeReadsBackWithPlacesAndPartitions) {
   EXPECT_EQ(back->spec, node.spec);
 }
 
+TEST(Records, ANodeReadsBackWithItsLinks) {
+  NodeRecord node = split_node();
+  node.spec.devices[0].card = 1;
+  NodeLinks links;
+  links.cards = {{0, LinkKind::kRoce, BitsPerSecond(100)},
+                 {3, LinkKind::kEthernet, BitsPerSecond(9)}};
+  links.pcie = BitsPerSecond(5);
+  links.host_network = BitsPerSecond(6);
+  node.spec.links = SharedLinks(std::move(links));
+  const auto back = decode_node("n", encode_node(node));
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->spec, node.spec);
+  EXPECT_FALSE(back->spec.links->numa.is_known());
+}
+
+TEST(Records, WhatAJobWasExpectedToExchangeReadsBack) {
+  JobRecord job;
+  job.id = JobId(7);
+  const auto again = [&] {
+    return decode_job(JobId(7), encode_job(job, {}), [](std::string_view) { return NodeId(0); })
+        ->communication;
+  };
+  EXPECT_FALSE(again());
+  job.communication = ExpectedCommunication{{Duration{5}, Duration{9}}, LinkKind::kSpine, {}};
+  EXPECT_EQ(again(), job.communication);
+  job.communication->otherwise = StepEstimate{Duration{6}, Duration{10}};
+  EXPECT_EQ(again(), job.communication);
+}
+
 TEST(Records, APartitionOutsideItsDeviceIsDamage) {
   NodeRecord node = split_node();
   for (const std::int32_t start : {-1, 32, 2147483647}) {

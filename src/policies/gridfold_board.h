@@ -40,7 +40,7 @@ class GridfoldBoard {
   // Thousandths free of all devices.
   std::int64_t free_share() const;
   // Idle devices of the class.
-  std::int32_t whole(std::uint16_t device_class) const;
+  std::int32_t whole(std::uint16_t device_class) const { return sum(device_class, &Pool::whole); }
 
  private:
   struct Pool {
@@ -48,8 +48,10 @@ class GridfoldBoard {
     std::uint16_t device_class = 0;
     std::int32_t share = 0;  // thousandths free, of all its devices
     std::int32_t whole = 0;
+    std::int32_t devices = 0;
   };
   std::uint8_t find_pool(const DeviceRoom& device);
+  std::int32_t sum(std::uint16_t device_class, std::int32_t Pool::*of) const;
   const Pool& pool(std::size_t device) const { return pools_[pool_of_[device]]; }
 
   const GridfoldTables& tables_;

@@ -1,4 +1,5 @@
 // The parts that the policies of rounds share.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

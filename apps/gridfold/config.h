@@ -8,7 +8,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "model/node.h"
+#include "engine/backfill_options.h"
+#include "model/queue.h"
 
 namespace gridfold {
 
@@ -27,6 +28,14 @@ struct DaemonConfig {
   std::string plugins;
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
+  // When queues take turns: what they have held counts half after this time;
+  // zero: only what they hold.
+  Duration usage_half_life{};
+  // What is promised to jobs that wait, and who may use the time until then.
+  BackfillOptions backfill;
+  // Whether plans go by what earlier runs took, where any are known, rather than
+  // by limits alone.
+  bool learned_run_times = false;
   std::vector<QueueSpec> queues = {QueueSpec{}};
 };
 
@@ -36,12 +45,20 @@ struct DaemonConfig {
 //   listen = "127.0.0.1:8080"
 //   policy = "fgd"
 //   reconcile_interval = "30s"
+//   backfill = "easy"
+//   default_run = "24h"
+//   run_times = "learned"
 //   [[queues]]
 //   name = "research/llm"
 //   priority = 10
 //   cpu = "64"
 //   memory = "512Gi"
 //   devices = { gpu = "8" }
+//   running_jobs = 20
+//   longest_run = "48h"
+//   weight = 2
+//   guaranteed = { cpu = "32", devices = { gpu = "4" } }
+//   each_tenant = { running_jobs = 5, devices = { gpu = "4" } }
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);

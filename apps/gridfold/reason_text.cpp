@@ -34,6 +34,25 @@ constexpr Sentence kSentences[] = {
      "the largest holds {largest}.",
      "按拓扑要求（层级 {level}）需要在一个域中容纳 {need} 个任务，但最大的域即使空闲也只容纳 "
      "{largest} 个。"},
+    {ReasonCode::kExceedsTenantQuotaMax,
+     "Needs {need} of {resource}, more than the {limit} that each tenant of queue {queue} may "
+     "have.",
+     "需要 {resource} {need}，超过队列 {queue} 中每个租户的上限 {limit}。"},
+    {ReasonCode::kTenantQuotaInUse,
+     "Tenant {tenant} uses {used} of its {limit} of {resource} in queue {queue}; with the needed "
+     "{need} it is {short} short.",
+     "租户 {tenant} 在队列 {queue} 中已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 "
+     "{short}。"},
+    {ReasonCode::kQueueTurn,
+     "Queues take turns: {queue} has {share} millionths of the grid by its weight, and those with "
+     "less go first.",
+     "队列按份额轮流：{queue} 按权重已占集群的百万分之 {share}，份额更小的队列优先。"},
+    {ReasonCode::kReserved,
+     "Room on {nodes} nodes is reserved for it; it starts at {at_ns} at the latest, by {basis}.",
+     "已在 {nodes} 个节点上为其预留资源；依据{basis}，最迟于 {at_ns} 启动。"},
+    {ReasonCode::kWouldDelayReservation,
+     "Would fit now, but runs too long: job {job} has room reserved from {at_ns} on.",
+     "目前可以放下，但运行时间过长：作业 {job} 已预留 {at_ns} 起的资源。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
@@ -207,9 +226,11 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
 
 // What the sentences write after a number, and what they mean after a one.
 constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
-    {" tasks", " task"},          {" jobs", " job"},         {" other jobs", " other job"},
-    {" launches", " launch"},     {" are free", " is free"}, {" slots are free", " slot is free"},
-    {" slots in a row", " slot"},
+    {" tasks", " task"},           {" jobs", " job"},
+    {" other jobs", " other job"}, {" launches", " launch"},
+    {" are free", " is free"},     {" slots are free", " slot is free"},
+    {" slots in a row", " slot"},  {" more tasks", " more task"},
+    {" domains", " domain"},       {" nodes", " node"},
 };
 
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
@@ -287,6 +308,10 @@ Language choose_language(std::string_view wish) {
   return chosen.starts_with("zh") ? Language::kChinese : Language::kEnglish;
 }
 
+std::string fill_sentence(std::string_view sentence, const std::vector<Reason::Param>& params) {
+  return fill(sentence, params, DeviceUnit::kWhole);
+}
+
 std::string_view reason_template(ReasonCode code, Language language) {
   const auto* sentence = find_sentence(code);
   if (!sentence) return {};
@@ -297,7 +322,9 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
                         Language language) {
   const auto known = parse_reason_code(code);
   if (!known) return unknown_text(code, params);
-  const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  const bool of_queue =
+      *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse ||
+      *known == ReasonCode::kExceedsTenantQuotaMax || *known == ReasonCode::kTenantQuotaInUse;
   if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);

@@ -153,12 +153,56 @@ std::vector<PartitionProfile> partitions_from(const Json& json) {
   return profiles;
 }
 
+// ["score", nodes, score], and where there was one the runner-up with its score.
+void write_why(JsonWriter& json, const WhyHere& why, std::span<const NodeRecord> nodes) {
+  if (why.by == DecidedBy::kUnknown) return;
+  json.key("why").begin_array().string(to_string(why.by));
+  json.number(why.feasible_nodes).number(why.score);
+  if (!why.runner_up.is_none())
+    json.string(nodes[why.runner_up.value].spec.name).number(why.runner_up_score);
+  json.end_array();
+}
+WhyHere why_from(const Json& json, const FindNode& find_node) {
+  const auto it = json.find("why");
+  if (it == json.end()) return {};
+  WhyHere why;
+  why.by = must(parse_decided_by(it->at(0).get<std::string>()), "way to decide");
+  why.feasible_nodes = it->at(1).get<std::int32_t>();
+  why.score = it->at(2).get<std::int64_t>();
+  if (it->size() < 4) return why;
+  const auto node = it->at(3).get<std::string>();
+  why.runner_up = find_node(node);
+  if (why.runner_up.is_none()) throw std::runtime_error("unknown node " + node);
+  why.runner_up_score = it->at(4).get<std::int64_t>();
+  return why;
+}
+
+void write_why_domain(JsonWriter& json, const WhyDomain& why) {
+  json.key("why_domain").begin_object().key("domain").string(why.domain);
+  json.key("by").string(to_string(why.by)).key("of").number(why.feasible_domains);
+  json.key("value").number(why.value);
+  if (!why.runner_up.empty())
+    json.key("next").string(why.runner_up).key("next_value").number(why.runner_up_value);
+  json.end_object();
+}
+std::shared_ptr<const WhyDomain> why_domain_from(const Json& json) {
+  auto why = std::make_shared<WhyDomain>();
+  why->domain = json.at("domain").get<std::string>();
+  why->by = must(parse_decided_by(json.at("by").get<std::string>()), "way to decide");
+  why->feasible_domains = json.at("of").get<std::int32_t>();
+  why->value = json.at("value").get<std::int64_t>();
+  why->runner_up = json.value("next", std::string());
+  why->runner_up_value = json.value("next_value", std::int64_t{0});
+  return why;
+}
+
 void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRecord> nodes) {
   json.begin_object().key("phase").string(to_string(task.phase));
   if (task.attempt != 0) json.key("attempt").number(task.attempt);
   if (task.retries != 0) json.key("retries").number(task.retries);
   write_allocation(json, "at", task.allocation, nodes);
   write_allocation(json, "claim", task.claim, nodes);
+  write_why(json, task.why, nodes);
   write_time(json, "not_before", task.not_before);
   write_time(json, "started_at", task.started_at);
   if (task.exit) {
@@ -174,6 +218,7 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   task.retries = json.value("retries", 0);
   task.allocation = allocation_from(json, "at", find_node);
   task.claim = allocation_from(json, "claim", find_node);
+  task.why = why_from(json, find_node);
   task.not_before = time_from(json, "not_before");
   task.started_at = time_from(json, "started_at");
   if (const auto it = json.find("exit"); it != json.end()) {
@@ -263,6 +308,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     }
     json.end_array();
   }
+  if (record.why_domain) write_why_domain(json, *record.why_domain);
   json.key("tasks").begin_array();
   for (const TaskRecord& task : record.tasks) write_task(json, task, nodes);
   json.end_array().end_object();
@@ -303,6 +349,8 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
              must(parse_dependency_condition(edge.at(1).get<std::string>()), "condition")});
       }
     }
+    if (const auto it = json.find("why_domain"); it != json.end())
+      record.why_domain = why_domain_from(*it);
     for (const Json& task : json.at("tasks")) record.tasks.push_back(task_from(task, find_node));
     return record;
   });

@@ -144,18 +144,6 @@ RoomBound bound_of(const NodeRoom& room) {
   return bound;
 }
 
-RoomBound bound_of(const Request& request) {
-  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
-  for (const DeviceNeed& need : request.devices) {
-    if (need.is_whole()) {
-      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
-    } else {
-      bound.share = static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share));
-    }
-  }
-  return bound;
-}
-
 std::int32_t slots(const NodeRoom& node, const Request& request) {
   if (!fits(node, request)) return 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
@@ -191,6 +179,7 @@ NodeId Cluster::put(NodeRecord record) {
     if (log_.size() < nodes_.size()) grow_log();
   }
   record.id = id;
+  count_supply(id, -1);
   records_[id.value] = std::move(record);
   take_over_spec(id);
   return id;
@@ -198,6 +187,7 @@ NodeId Cluster::put(NodeRecord record) {
 
 void Cluster::remove_last() {
   assert(!nodes_.empty() && nodes_.back().holdings.size == 0 && !nodes_.back().is_claimed);
+  count_supply(NodeId(static_cast<std::uint32_t>(nodes_.size() - 1)), -1);
   const Node& last = nodes_.back();
   states_.leave(last.state);
   if (last.version > forgotten_changes())
@@ -211,11 +201,34 @@ void Cluster::remove_last() {
 
 void Cluster::set_status(const NodeRecord& record) {
   NodeRecord& mine = records_[record.id.value];
+  count_supply(record.id, -1);
   mine.up = record.up;
   mine.drained = record.drained;
   mine.reason = record.reason;
   mine.dirty_devices = record.dirty_devices;
   take_over_spec(record.id);
+}
+
+std::optional<std::uint16_t> Cluster::find_class(std::string_view name) const {
+  for (std::size_t i = 0; i < names_.classes.size(); ++i) {
+    if (names_.classes[i] == name) return static_cast<std::uint16_t>(i);
+  }
+  return std::nullopt;
+}
+
+// What the node's record says, added or taken off.
+void Cluster::count_supply(NodeId id, int sign) {
+  const NodeRecord& record = records_[id.value];
+  if (!record.up || record.drained) return;
+  supply_.cpu += sign * record.spec.cpu.value;
+  supply_.memory += sign * record.spec.memory.value;
+  for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {
+    const DeviceSpec& device = record.spec.devices[i];
+    if ((record.dirty_devices >> i & 1) != 0 || !device.fault.empty()) continue;
+    const std::uint16_t number = intern(names_.classes, device.device_class);
+    if (supply_.devices.size() <= number) supply_.devices.resize(number + 1u);
+    supply_.devices[number] += sign * 1000;
+  }
 }
 
 // The node's room from its record and what is held of it.
@@ -236,6 +249,7 @@ void Cluster::take_over_spec(NodeId id) {
   const ShapeIndex shape = states_.shape_with(kinds, layout);
   Node& node = nodes_[id.value];
   node.takes_tasks = record.up && !record.drained;
+  count_supply(id, +1);
   enter(node, {shape, record.spec.cpu.value, record.spec.memory.value, usable,
                states_.shape(shape).empty});
   recompute(id);
@@ -251,6 +265,25 @@ void Cluster::rank_names() const {
   std::uint32_t rank = 0;
   for (const auto& [name, id] : by_name_) name_ranks_[id.value] = rank++;
 }
+
+namespace {
+
+// What fits nowhere without.
+RoomBound least_of(const Request& request) {
+  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
+  for (const DeviceNeed& need : request.devices) {
+    if (need.is_whole()) {
+      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
+    } else {
+      const int less = GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0;
+      bound.share =
+          static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share - less));
+    }
+  }
+  return bound;
+}
+
+}  // namespace
 
 const Request& Cluster::compile(const TaskRequest& source) {
   std::string key;
@@ -293,6 +326,7 @@ const Request& Cluster::compile(const TaskRequest& source) {
     }
     request.devices.push_back(std::move(need));
   }
+  request.least = least_of(request);
   requests_.push_back(std::move(request));
   return requests_.back();
 }

@@ -19,6 +19,7 @@ Engine::Engine(Engine&&) noexcept = default;
 const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
+  s.queues.set_time(now);
   s.turn->clear();
   s.turn->number = ++s.turn_number;
   s.turn->random = s.random.state();
@@ -103,7 +104,10 @@ const QueueSpec* Engine::queue(std::string_view name) const {
 
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
-  return id ? state_->queues.usage(*id, state_->cluster) : QueueUsage{};
+  if (!id) return {};
+  QueueUsage usage = state_->queues.usage(*id);
+  if (state_->queues.takes_turns()) usage.share = state_->queues.share_of(*id);
+  return usage;
 }
 
 // --- Records and the journal ---
@@ -165,7 +169,7 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
   if (recent != recent_shapes.end() && recent->second.run_class == runs)
     return *recent->second.shape;
 
-  const QueueId queue = queues.intern(spec->queue);
+  const QueueId queue = queues.place_of(spec->queue, spec->tenant);
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
   std::vector<const Request*> requests;
   std::vector<std::uint32_t> key{queue.value, filler};
@@ -216,7 +220,7 @@ void Engine::State::attach(EngineJob& job) {
   queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
   if (record.state == JobState::kPending && has_claim(record)) {
-    claiming.insert(key_of(job));
+    begin_claiming(job);
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
@@ -225,9 +229,11 @@ void Engine::State::attach(EngineJob& job) {
 
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
+  std::optional<Reservation> reservation = record.reservation;
   leave_queue(job);
+  job.record.reservation = std::move(reservation);  // it stays promised, if it comes back
+  end_claiming(job);
   if (job.by_rounds) rounds.jobs.erase(record.id);
-  if (!claiming.empty()) claiming.erase(key_of(job));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
     if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);
@@ -283,9 +289,6 @@ void Engine::State::undo_from(std::uint64_t from) {
         cluster.remove_last();
       }
     }
-    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it) {
-      it->second ? queues.configure(*it->second) : queues.remove(it->first);
-    }
     for (SavedJob& entry : saved) {
       if (!entry.was_there) continue;
       EngineJob& job = jobs.at(entry.job);
@@ -293,6 +296,8 @@ void Engine::State::undo_from(std::uint64_t from) {
       job.saved_in_turn = 0;
       attach(job);
     }
+    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it)
+      configure_queue(it->first, it->second ? &*it->second : nullptr);
     random.restore(undone.random);
     if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
     std::erase_if(ended, [&](const auto& entry) { return entry.first == undone.number; });
@@ -300,13 +305,23 @@ void Engine::State::undo_from(std::uint64_t from) {
   quota_freed = true;
 }
 
+// Its own time limit or its queue's, whichever is shorter.
+std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
+  std::optional<Duration> limit;
+  for (const Limit<Duration>& of :
+       {job.record.spec->time_limit, queues.spec(job.queue).longest_run}) {
+    if (!of.is_unlimited() && (!limit || of.bound() < *limit)) limit = of.bound();
+  }
+  return limit;
+}
+
 // The earliest of: its time limit, and the restarts that wait for their time.
 void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
   const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
-  if (runs && !record.spec->time_limit.is_unlimited() && !record.started_at.is_never())
-    due = record.started_at + record.spec->time_limit.bound();
+  if (const auto limit = run_limit(job); runs && limit && !record.started_at.is_never())
+    due = record.started_at + *limit;
   if (runs) {
     for (const TaskRecord& task : record.tasks) {
       if (task.phase == TaskPhase::kBackoff) due = std::min(due, task.not_before);

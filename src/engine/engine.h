@@ -47,6 +47,9 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
+  // What queues have held counts half after this time when they take turns by
+  // their share; zero: only what they hold.
+  Duration usage_half_life{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
   BackfillOptions backfill;
@@ -59,6 +62,8 @@ struct QueueUsage {
   std::map<std::string, std::int64_t> devices;
   std::int64_t running_jobs = 0;
   std::int64_t pending_jobs = 0;
+  // Its dominant share by its weight, in millionths, where queues take turns.
+  std::optional<std::int64_t> share;
 };
 
 // What decides: where jobs are placed when there is room, and, if there is one,

@@ -153,10 +153,11 @@ std::vector<Reason> Engine::explain(JobId id) const {
   const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
   s.add_round_reasons(*job, reasons, before_room);
-  if (job->group != nullptr) {
+  if (job->group != nullptr || record.reservation) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
     for (const auto& [key, shape] : s.shapes) {
+      if (s.queues.takes_turns() && shape->group.queue != job->queue) continue;
       for (const PendingKey& other : shape->group.jobs) {
         if (!(other < mine)) break;
         ++ahead;
@@ -165,6 +166,12 @@ std::vector<Reason> Engine::explain(JobId id) const {
     if (ahead > 0)
       reasons.emplace_back(ReasonCode::kBehindInQueue,
                            std::vector<Reason::Param>{{"position", ahead + 1}});
+    if (s.queues.takes_turns()) {
+      reasons.emplace_back(
+          ReasonCode::kQueueTurn,
+          std::vector<Reason::Param>{{"queue", record.spec->queue},
+                                     {"share", s.queues.share_of(s.queues.queue_of(job->queue))}});
+    }
   }
   if (reasons.empty()) reasons.emplace_back(ReasonCode::kNotYetConsidered);
   return reasons;
@@ -211,9 +218,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
   if (GRIDFOLD_PLANTED_BUG(reason_hides_quota)) {
     reasons.emplace_back(ReasonCode::kInsufficientFree);
-  } else if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
+  } else if (auto never = queues.blocked(job.queue, asks, QueueTree::Against::kLimit)) {
     reasons.push_back(std::move(*never));
-  } else if (auto used = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kFree)) {
+  } else if (auto used = queues.blocked(job.queue, asks, QueueTree::Against::kFree)) {
     reasons.push_back(std::move(*used));
   }
 
@@ -344,6 +351,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                          std::vector<Reason::Param>{
                              {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
+  add_plan_reasons(job, reasons);
   return reasons;
 }
 

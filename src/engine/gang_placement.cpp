@@ -59,6 +59,12 @@ const GangPlan* GangPlacer::plan_alike(const Gang& gang, const Request& request)
   const std::int64_t least = sum_of(gang.parts, &GangPart::min);
   room_ = slots_.row(request).slots;
   order_.request = &request;
+  // The usual case, in which no list of domains is gone through.
+  if (find_near(wish, request, wanted)) {
+    if (plan_in(gang, request, wanted, near_.homes, near_.others, DecidedBy::kFewestDomains))
+      return &plan_;
+    if (!correct()) return nullptr;
+  }
   for (int corrections = 0; corrections <= kMostCorrections; ++corrections) {
     count_segments(wish);
     std::int64_t tasks = std::min(wanted, most_tasks(wish));
@@ -97,6 +103,15 @@ std::int64_t GangPlacer::most_tasks(const TopologyWish& wish) {
   return most;
 }
 
+// Looks up the best homes of the nearest ring; false when none of it holds so many
+// tasks, or when which is taken does not follow from their order alone.
+bool GangPlacer::find_near(const TopologyWish& wish, const Request& request, std::int64_t tasks) {
+  if (wish.segments || !wish.spread.empty() || wish.prefer == kNodeLevel) return false;
+  if (tie_break_ == TieBreak::kRandom) return false;  // ranks are drawn for each plan
+  slots_.nearest(request, {wish.prefer, wish.require}, tasks, kMostWeighed, order_, near_);
+  return !near_.homes.empty();
+}
+
 // Finds the home of so many tasks, and their seats in it.
 bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int64_t tasks) {
   const TopologyWish& wish = *gang.wish;
@@ -128,8 +143,15 @@ bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int6
   }
   if (homes.empty()) return false;
 
-  const HomeChoice first =
-      weighed(homes, packing.others(), spread ? DecidedBy::kEvenest : DecidedBy::kFewestDomains);
+  return plan_in(gang, request, tasks, homes, packing.others(),
+                 spread ? DecidedBy::kEvenest : DecidedBy::kFewestDomains);
+}
+
+// Seats in the first of the homes, or in the one of least cost.
+bool GangPlacer::plan_in(const Gang& gang, const Request& request, std::int64_t tasks,
+                         std::span<const TreePacking::Home> homes,
+                         const TreePacking::Others& others, DecidedBy measure) {
+  const HomeChoice first = weighed(homes, others, measure);
   equals_.clear();
   const std::size_t tried = cost_ == nullptr ? 1 : std::min(homes.size(), kMostWeighed);
   for (std::size_t i = 0; i < tried; ++i) equals_.push_back(homes[i].domain);

@@ -97,6 +97,10 @@ class GangPlacer {
 
   const GangPlan* plan_alike(const Gang& gang, const Request& request);
   bool plan_number(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool find_near(const TopologyWish& wish, const Request& request, std::int64_t tasks);
+  bool plan_in(const Gang& gang, const Request& request, std::int64_t tasks,
+               std::span<const TreePacking::Home> homes, const TreePacking::Others& others,
+               DecidedBy measure);
   bool fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
                   const HomeChoice& first);
   bool fill_cheapest(const Gang& gang, const Request& request, std::int64_t tasks,
@@ -153,7 +157,8 @@ class GangPlacer {
   std::vector<std::int64_t> segment_room_;  // segments
   std::vector<TreePacking::Share> segment_shares_;
   std::vector<TreePacking::Share> shares_;
-  std::vector<DomainId> equals_;
+  DomainShelf::Near near_;
+  std::vector<DomainId> equals_;  // homes, equally good by counts, in order
   std::vector<std::vector<GangSeat>> part_seats_;
   GangPlan plan_;
   GangPlan best_plan_;

@@ -169,8 +169,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const auto it = s.ready.find(*group.jobs.begin());
-    const bool ready = it != s.ready.end() && it->second == &group;
+    const bool ready = s.ready.has(*group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

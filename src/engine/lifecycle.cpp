@@ -275,19 +275,13 @@ void Engine::State::apply(const Event& event) {
             const bool existed = known && queues.exists(*known);
             turn->queues.emplace_back(e.spec.name,
                                       existed ? std::optional(queues.spec(*known)) : std::nullopt);
-            // A new priority gives its jobs new places in the order.
-            const std::vector<JobId> moved = known ? leave_order(*known) : std::vector<JobId>{};
-            queues.configure(e.spec);
-            join_order(moved);
-            quota_freed = true;
+            configure_queue(e.spec.name, &e.spec);
           },
           [&](const QueueRemoved& e) {
             const auto known = queues.find(e.name);
             if (!known || !queues.exists(*known)) return;
             turn->queues.emplace_back(e.name, queues.spec(*known));
-            const std::vector<JobId> moved = leave_order(*known);
-            queues.remove(e.name);
-            join_order(moved);
+            configure_queue(e.name, nullptr);
           },
           [&](const NodeRestored& e) {
             NodeRecord record = e.record;
@@ -328,10 +322,10 @@ void Engine::State::fire_timers() {
     EngineJob& job = jobs.at(timers.begin()->second);
     touch(job);
     JobRecord& record = job.record;
-    const Limit<Duration>& limit = record.spec->time_limit;
-    if (!limit.is_unlimited() && record.started_at + limit.bound() <= now) {
+    const std::optional<Duration> limit = run_limit(job);
+    if (limit && record.started_at + *limit <= now) {
       begin_stop(job, StopCause::kTimeLimit,
-                 Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit.bound().ns}}));
+                 Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit->ns}}));
     } else {
       for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
         TaskRecord& task = record.tasks[i];
@@ -349,27 +343,29 @@ void Engine::State::fire_timers() {
   }
 }
 
-// Takes the queue's jobs out of the order, which depends on its priority.
-std::vector<JobId> Engine::State::leave_order(QueueId queue) {
-  std::vector<JobId> moved;
+// Takes over the queue's new configuration; null: it is removed. What follows
+// from it for its jobs, their places in the order and where they are charged,
+// is made anew; for all jobs when queues begin or cease to take turns.
+void Engine::State::configure_queue(const std::string& name, const QueueSpec* spec) {
+  const QueueId queue = queues.intern(name);
+  const bool all = queues.takes_turns_with(name, spec) != queues.takes_turns();
+  std::vector<EngineJob*> moved;
   for (EngineJob* job : jobs.in_order()) {
-    if (job->queue != queue) continue;
-    if (job->group != nullptr || job->record.reservation) {
-      if (job->record.reservation) touch(*job);
-      leave_queue(*job);
-    } else if (claiming.erase(key_of(*job)) == 0) {
-      continue;
-    }
-    moved.push_back(job->record.id);
+    if (all || queues.queue_of(job->queue) == queue) moved.push_back(job);
   }
-  return moved;
+  for (EngineJob* job : moved) detach(*job);
+  spec != nullptr ? queues.configure(*spec) : queues.remove(name);
+  recent_shapes.clear();
+  for (EngineJob* job : moved) attach(*job);
+  quota_freed = true;
 }
 
-void Engine::State::join_order(const std::vector<JobId>& moved) {
-  for (const JobId id : moved) {
-    EngineJob& job = jobs.at(id);
-    has_claim(job.record) ? static_cast<void>(claiming.insert(key_of(job))) : enter_queue(job);
-  }
+void Engine::State::begin_claiming(EngineJob& job) {
+  if (claiming.insert(key_of(job)).second) queues.count_claiming(job.queue, +1);
+}
+
+void Engine::State::end_claiming(EngineJob& job) {
+  if (!claiming.empty() && claiming.erase(key_of(job)) > 0) queues.count_claiming(job.queue, -1);
 }
 
 // --- Allocations ---
@@ -427,7 +423,7 @@ void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
 
 // The job is no longer promised any room, and is not in the queue either.
 void Engine::State::drop_claims(EngineJob& job) {
-  claiming.erase(key_of(job));
+  end_claiming(job);
   for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
     Allocation& claim = job.record.tasks[i].claim;
     if (claim.node.is_none()) continue;
@@ -557,7 +553,7 @@ void Engine::State::settle(EngineJob& job) {
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
   if (has_claim(record)) {
-    claiming.insert(key_of(job));  // its new places are waiting
+    begin_claiming(job);  // its new places are waiting
   } else {
     enter_queue(job);
   }

@@ -16,22 +16,22 @@ void NodeLine::follow() {
   while (change_ < cluster_.last_change()) {
     const NodeId node = cluster_.changed(++change_);
     if (node.is_none()) continue;
-    const std::size_t at = place(node);
-    bounds_[at] = cluster_.changed_to(change_);
-    faces_[at] = {cluster_.state_serial(node), policy_.node_key(node)};
+    Entry& entry = entries_[place(node)];
+    entry.bound = cluster_.changed_to(change_);
+    entry.face = {cluster_.state_serial(node), policy_.node_key(node)};
   }
   if (keys_are_known_) return;
   keys_are_known_ = true;
-  for (std::size_t at = 0; at < size(); ++at) faces_[at].key = policy_.node_key(nodes_[at]);
+  for (Entry& entry : entries_) entry.face.key = policy_.node_key(entry.node);
 }
 
 void NodeLine::read_all() {
   change_ = cluster_.last_change();
   keys_are_known_ = true;
-  for (std::size_t at = 0; at < size(); ++at) {
-    const NodeId node = nodes_[at];
-    bounds_[at] = cluster_.usable(node) ? bound_of(cluster_.room(node)) : RoomBound();
-    faces_[at] = {cluster_.state_serial(node), policy_.node_key(node)};
+  for (Entry& entry : entries_) {
+    const NodeId node = entry.node;
+    entry.bound = cluster_.usable(node) ? bound_of(cluster_.room(node)) : RoomBound();
+    entry.face = {cluster_.state_serial(node), policy_.node_key(node)};
   }
 }
 
@@ -46,19 +46,16 @@ void NodeLine::order() {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked(cluster_.size());
   for (std::uint32_t i = 0; i < ranked.size(); ++i) ranked[i] = {rank(NodeId(i)), i};
   std::sort(ranked.begin(), ranked.end());
-  nodes_.resize(ranked.size());
+  entries_.resize(ranked.size());
   places_.resize(ranked.size());
-  bounds_.resize(ranked.size());
-  faces_.resize(ranked.size());
   for (std::uint32_t at = 0; at < ranked.size(); ++at) {
-    nodes_[at] = NodeId(ranked[at].second);
+    entries_[at].node = NodeId(ranked[at].second);
     places_[ranked[at].second] = at;
   }
 }
 
 std::size_t NodeLine::bytes() const {
-  return nodes_.capacity() * sizeof(NodeId) + places_.capacity() * sizeof(std::uint32_t) +
-         bounds_.capacity() * sizeof(RoomBound) + faces_.capacity() * sizeof(Face);
+  return entries_.capacity() * sizeof(Entry) + places_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace gridfold

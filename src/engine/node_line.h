@@ -31,12 +31,14 @@ class NodeLine {
   // The policy has learned something: its keys are read anew.
   void forget_keys() { keys_are_known_ = false; }
 
-  std::size_t size() const { return nodes_.size(); }
-  NodeId node(std::size_t place) const { return nodes_[place]; }
+  struct Entry {
+    Face face;
+    RoomBound bound;  // of a node that may not be used: nothing
+    NodeId node = NodeId::none();
+  };
+  std::size_t size() const { return entries_.size(); }
+  const Entry& at(std::size_t place) const { return entries_[place]; }
   std::size_t place(NodeId node) const { return places_[node.value]; }
-  // Of a node that may not be used: nothing.
-  const RoomBound& bound(std::size_t place) const { return bounds_[place]; }
-  const Face& face(std::size_t place) const { return faces_[place]; }
   // Of the cluster, when the nodes were last put in order.
   std::uint64_t membership() const { return membership_; }
   std::size_t bytes() const;
@@ -52,10 +54,8 @@ class NodeLine {
   std::uint64_t membership_ = 0;
   std::uint64_t change_ = 0;  // the cluster's last change that is in it
   bool keys_are_known_ = false;
-  std::vector<NodeId> nodes_;          // by place
+  std::vector<Entry> entries_;         // by place
   std::vector<std::uint32_t> places_;  // by node
-  std::vector<RoomBound> bounds_;      // by place
-  std::vector<Face> faces_;            // by place
 };
 
 }  // namespace gridfold

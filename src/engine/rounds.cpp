@@ -22,25 +22,29 @@ bool is_ending(const TaskRecord& task) {
          (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
 }
 
-// Tasks of this run by node.
-std::vector<RoundPlace> places_of(const JobRecord& record) {
-  std::map<NodeId, std::int32_t> tasks;
-  for (const TaskRecord& task : record.tasks) {
-    if (holds_allocation(task.phase)) ++tasks[task.allocation.node];
+// Behind the last place, or as a part of it.
+void append(std::vector<RoundPlace>& places, const RoundPlace& next) {
+  if (next.tasks == 0) return;
+  if (!places.empty() && places.back().node == next.node) {
+    places.back().tasks += next.tasks;
+  } else {
+    places.push_back(next);
   }
+}
+
+// Of this run, in the order of its tasks.
+std::vector<RoundPlace> places_of(const JobRecord& record) {
   std::vector<RoundPlace> places;
-  for (const auto& [node, count] : tasks) places.push_back({node, count});
+  for (const TaskRecord& task : record.tasks) {
+    if (holds_allocation(task.phase)) append(places, {task.allocation.node, 1});
+  }
   return places;
 }
 
-// By node, each once.
-std::vector<RoundPlace> in_order(const std::vector<RoundPlace>& given) {
-  std::map<NodeId, std::int32_t> tasks;
-  for (const RoundPlace& place : given) tasks[place.node] += place.tasks;
+// No node twice in a row.
+std::vector<RoundPlace> compact(const std::vector<RoundPlace>& given) {
   std::vector<RoundPlace> places;
-  for (const auto& [node, count] : tasks) {
-    if (count != 0) places.push_back({node, count});
-  }
+  for (const RoundPlace& place : given) append(places, place);
   return places;
 }
 
@@ -230,7 +234,7 @@ std::vector<RoundChange> Engine::State::changes_of(const RoundAnswer& answer) {
     const auto found = assigned.find(id);
     RoundChange change;
     change.job = job;
-    if (found != assigned.end()) change.places = in_order(found->second->places);
+    if (found != assigned.end()) change.places = compact(found->second->places);
     const std::vector<RoundPlace> held = places_of(job->record);
     if (change.places == held) continue;
     change.from = tasks_in(held);
@@ -306,16 +310,15 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
   if (!queues.exists(job.queue))
     return Reason(ReasonCode::kQueueClosed, {{"queue", job.record.spec->queue}});
   const QueueTree::Ask ask{&request, change.to};
-  if (auto over = queues.blocked(job.queue, cluster, {&ask, 1}, QueueTree::Against::kFree))
-    return over;
+  if (auto over = queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree)) return over;
 
   std::map<NodeId, Cluster::Scratch> taken;  // instead of `books`, once all is found
   for (const RoundPlace& place : change.places) {
-    const auto known = books.find(place.node);
-    Cluster::Scratch& book = taken[place.node];
-    if (known != books.end()) {
+    const auto [entry, fresh] = taken.try_emplace(place.node);
+    Cluster::Scratch& book = entry->second;
+    if (const auto known = books.find(place.node); fresh && known != books.end()) {
       book = known->second;
-    } else {
+    } else if (fresh) {
       cluster.planned(place.node, book);
     }
     for (std::int32_t i = 0; i < place.tasks; ++i) {
@@ -337,7 +340,7 @@ void Engine::State::change_places(RoundChange& change) {
     book_claim(job, i);
     freed.push_back(change.at[i].node);  // perhaps it can start at once
   }
-  if (job.record.state == JobState::kPending) claiming.insert(key_of(job));
+  if (job.record.state == JobState::kPending) begin_claiming(job);
 }
 
 void Engine::State::add_round_reasons(const EngineJob& job, std::vector<Reason>& reasons,
@@ -371,7 +374,7 @@ bool Engine::State::quota_allows(const EngineJob& job, std::int64_t tasks) {
   };
   charge_claims(-1);
   const QueueTree::Ask ask{job.requests.front(), tasks};
-  const bool allowed = !queues.blocked(job.queue, cluster, {&ask, 1}, QueueTree::Against::kFree);
+  const bool allowed = !queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree);
   charge_claims(+1);
   return allowed;
 }

@@ -59,7 +59,7 @@ struct Rounds {
 // One job for which the plan says something else than is.
 struct RoundChange {
   EngineJob* job = nullptr;
-  std::vector<RoundPlace> places;  // wanted, by node; none: it waits
+  std::vector<RoundPlace> places;  // wanted, in the order of tasks; none: it waits
   std::int64_t from = 0;           // tasks
   std::int64_t to = 0;
   std::vector<Allocation> at;    // by task, once they are bound

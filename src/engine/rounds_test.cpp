@@ -292,7 +292,7 @@ TEST_F(RoundsTest, NumbersThatAJobCannotHaveAreRefused) {
 TEST_F(RoundsTest, QuotaHoldsThroughAResize) {
   QueueSpec limited;
   limited.name = "small";
-  limited.devices["gpu"] = 4000;
+  limited.limit.devices["gpu"] = 4000;
   nodes(2, 4);
   step({QueueConfigured{limited}});
   JobSpec spec = elastic(1, 8);

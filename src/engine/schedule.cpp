@@ -13,7 +13,7 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
-  if (options.backfill.mode == BackfillMode::kNone) job.record.reservation.reset();
+  if (!keeps_reservation(job)) job.record.reservation.reset();
   if (job.record.reservation) return enter_reserved(job);
   if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
@@ -21,8 +21,8 @@ void Engine::State::enter_queue(EngineJob& job) {
   const PendingKey order = key_of(job);
   const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
   if (is_first && group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
-    ready.emplace(order, &group);
+    if (!group.jobs.empty()) ready.remove(group.queue, *group.jobs.begin());
+    ready.add(group.queue, order, &group);
   }
   group.jobs.insert(group.jobs.end(), order);  // most come in order
 }
@@ -40,12 +40,12 @@ void Engine::State::leave_queue(EngineJob& job) {
     return;
   }
   if (!was_first) return;
-  ready.erase(order);
-  if (!group.jobs.empty()) ready.emplace(*group.jobs.begin(), &group);
+  ready.remove(group.queue, order);
+  if (!group.jobs.empty()) ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
-  ready.erase(*group.jobs.begin());
+  ready.remove(group.queue, *group.jobs.begin());
   group.parked = why;
   group.parked_at = parked.size();
   parked.push_back(&group);
@@ -53,7 +53,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 
 void Engine::State::unpark(PendingGroup& group) {
   leave_parked(group);
-  ready.emplace(*group.jobs.begin(), &group);
+  ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::leave_parked(PendingGroup& group) {
@@ -86,6 +86,8 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  freed_bounds.clear();
+  for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
@@ -108,7 +110,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
     if (!cluster.usable(freed[i])) continue;
-    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
   return fit;
@@ -119,17 +121,16 @@ Engine::State::Fit Engine::State::fit_on_freed(
 void Engine::State::run_cycle() {
   follow_plans();
   while (!ready.empty()) {
-    auto first = ready.begin();
+    auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
-      for (auto it = ready.begin(); it != ready.end(); ++it) {
-        if (it->second < first->second) first = it;
+      for (const auto& [key, other] : ready.all()) {
+        if (other < group) std::tie(first, group) = std::pair(key, other);
       }
     }
-    PendingGroup& group = *first->second;
-    EngineJob& job = jobs.at(first->first.job);
+    EngineJob& job = jobs.at(first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
-    try_start(group, job);
+    try_start(*group, job);
   }
 }
 
@@ -142,10 +143,10 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
   // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, cluster, group.asks, QueueTree::Against::kFree)) {
+  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
     std::vector<QueueTree::Ask> least = group.asks;
     for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, cluster, least, QueueTree::Against::kFree)) {
+    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
       park(group, PendingGroup::Parked::kForQuota);
       return false;
     }
@@ -177,7 +178,30 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 // role falls short of its minimum.
 Engine::State::Placement Engine::State::place(EngineJob& job,
                                               const std::vector<std::int64_t>& target) {
-  return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  Placement placement =
+      goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  trim_to_multiples(job, placement.tasks);
+  return placement;
+}
+
+// A role may have so many tasks only: the last ones beyond are given back. Its
+// minimum is such a number.
+void Engine::State::trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed) {
+  std::uint32_t first = 0;
+  for (const Role& role : job.record.spec->roles) {
+    const std::uint32_t last = first + static_cast<std::uint32_t>(role.count);
+    const auto is_of_role = [&](const Placed& at) { return at.task >= first && at.task < last; };
+    auto beyond = role.multiple_of == 1
+                      ? 0
+                      : std::count_if(placed.begin(), placed.end(), is_of_role) % role.multiple_of;
+    for (auto it = placed.end(); beyond > 0; --beyond) {
+      do --it;
+      while (!is_of_role(*it));
+      cluster.give_back(it->allocation.node, {job.record.id, it->task});
+      it = placed.erase(it);
+    }
+    first = last;
+  }
 }
 
 // Task by task on the best of all nodes.
@@ -259,8 +283,8 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free && (!job.by_rounds ||
-                        quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
+    } else if (free &&
+               (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {

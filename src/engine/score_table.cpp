@@ -53,7 +53,7 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
   } else {
     place = row->scores.first_best();
   }
-  return Best{line_.node(place), ask(*row, request, place).devices, row->scores.best_score(),
+  return Best{line_.at(place).node, ask(*row, request, place).devices, row->scores.best_score(),
               row->feasible};
 }
 
@@ -73,7 +73,7 @@ WhyHere ScoreTable::why(const Request& request, const Best& best) const {
     }
     why.runner_up_score = scanned_[next];
   }
-  why.runner_up = line_.node(next);
+  why.runner_up = line_.at(next).node;
   why.by = why.score != why.runner_up_score ? DecidedBy::kScore : tie_rule(options_.tie_break);
   return why;
 }
@@ -103,7 +103,7 @@ std::optional<ScoreTable::Best> ScoreTable::scan(const Request& request, RandomS
   Best found;
   std::int64_t top = BestTree::kAbsent;
   for (std::size_t place = 0; place < scanned_.size(); ++place) {
-    const NodeId node = line_.node(place);
+    const NodeId node = line_.at(place).node;
     if (!cluster_.usable(node)) continue;
     const NodeRoom room = cluster_.room(node);
     if (!fits(room, request)) continue;
@@ -116,7 +116,7 @@ std::optional<ScoreTable::Best> ScoreTable::scan(const Request& request, RandomS
   const auto ties = static_cast<std::uint64_t>(std::count(scanned_.begin(), scanned_.end(), top));
   std::uint64_t k = options_.tie_break == TieBreak::kRandom && ties > 1 ? random.below(ties) : 0;
   while (scanned_[winner] != top || k-- > 0) ++winner;
-  found.node = line_.node(winner);
+  found.node = line_.at(winner).node;
   found.score = top;
   found.devices = policy_.choose(cluster_.room(found.node), request).devices;
   return found;
@@ -179,7 +179,6 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
   row.change = cluster_.last_change();
   row.remembered.assign(kRemembered, Remembered());
   row.slots.clear();
-  row.least = bound_of(request);
   row.feasible = 0;
   row.fitting.assign(line_.size() / 64 + 1, 0);
   row.scores.reset(line_.size(), options_.tie_break == TieBreak::kRandom ? BestTree::Ties::kCounted
@@ -197,13 +196,14 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
     batch.clear();
   };
   for (std::size_t place = 0; place < line_.size(); ++place) {
-    if (!line_.bound(place).covers(row.least)) continue;
-    const Remembered& known = row.place_of(line_.face(place));
-    if (known.face == line_.face(place)) {
+    const NodeLine::Entry& entry = line_.at(place);
+    if (!entry.bound.covers(request.least)) continue;
+    const Remembered& known = row.place_of(entry.face);
+    if (known.face == entry.face) {
       enter(place, known.score);
       continue;
     }
-    batch.add(place, line_.node(place));
+    batch.add(place, entry.node);
     if (batch.is_full()) ask_batch();
   }
   ask_batch();
@@ -222,7 +222,7 @@ void ScoreTable::follow(Row& row, const Request& request) {
       const NodeId node = cluster_.changed(change);
       if (node.is_none()) continue;
       const std::size_t place = line_.place(node);
-      if (!cluster_.changed_to(change).covers(row.least)) {
+      if (!cluster_.changed_to(change).covers(request.least)) {
         if (row.fits_at(place)) rescore(row, request, place, BestTree::kAbsent);
         continue;
       }
@@ -245,7 +245,7 @@ void ScoreTable::rescore(Row& row, const Request& request, std::size_t place, st
     row.feasible += fits_now ? 1 : -1;
   }
   if (row.slots.empty()) return;
-  const std::int32_t count = fits_now ? slots(cluster_.room(line_.node(place)), request) : 0;
+  const std::int32_t count = fits_now ? slots(cluster_.room(line_.at(place).node), request) : 0;
   row.total_slots += count - row.slots[place];
   row.slots[place] = count;
 }
@@ -255,7 +255,7 @@ void ScoreTable::count_slots(Row& row, const Request& request) {
   row.slots.resize(line_.size());
   row.total_slots = 0;
   for (std::size_t place = 0; place < row.slots.size(); ++place) {
-    const NodeId node = line_.node(place);
+    const NodeId node = line_.at(place).node;
     row.slots[place] = cluster_.usable(node) ? slots(cluster_.room(node), request) : 0;
     row.total_slots += row.slots[place];
   }
@@ -265,11 +265,11 @@ void ScoreTable::count_slots(Row& row, const Request& request) {
 // What the policy says of the node's face, asked once as long as it is
 // remembered.
 const ScoreTable::Remembered& ScoreTable::ask(Row& row, const Request& request, std::size_t place) {
-  const NodeLine::Face& face = line_.face(place);
-  Remembered& known = row.place_of(face);
-  if (known.face == face) return known;
-  const NodeRoom room = cluster_.room(line_.node(place));
-  known = {face, BestTree::kAbsent, 0};
+  const NodeLine::Entry& entry = line_.at(place);
+  Remembered& known = row.place_of(entry.face);
+  if (known.face == entry.face) return known;
+  const NodeRoom room = cluster_.room(entry.node);
+  known = {entry.face, BestTree::kAbsent, 0};
   if (fits(room, request)) {
     const Choice choice = policy_.choose(room, request);
     known.score = choice.score;

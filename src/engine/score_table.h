@@ -64,7 +64,6 @@ class ScoreTable {
   };
   struct Row {
     BestTree scores;                     // by place in the line
-    RoomBound least;                     // what the request asks
     std::int32_t feasible = 0;           // nodes on which it fits
     std::vector<std::uint64_t> fitting;  // a bit a place: they
     std::vector<Remembered> remembered;

@@ -19,29 +19,15 @@
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
+#include "engine/pending_key.h"
 #include "engine/plans.h"
 #include "engine/queue_tree.h"
 #include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
+#include "engine/turn_order.h"
 
 namespace gridfold {
-
-// Order of pending jobs: queue priority, then work with rights to its place
-// before fillers, then job priority, then submission.
-struct PendingKey {
-  std::int32_t queue_priority = 0;
-  bool filler = false;
-  std::int32_t priority = 0;
-  JobId job;
-  friend bool operator<(const PendingKey& a, const PendingKey& b) {
-    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
-    if (a.filler != b.filler) return !a.filler;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.job < b.job;
-  }
-  friend bool operator==(const PendingKey&, const PendingKey&) = default;
-};
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
 // When the first of them cannot start, none can, and the whole group is parked
@@ -50,7 +36,7 @@ struct PendingGroup {
   // kForPlans: it may be that a reservation is in the way, or that one was to be
   // had: looked at again when these change, and for room.
   enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
-  QueueId queue;
+  QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
@@ -96,6 +82,7 @@ struct Engine::State {
     plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
+    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -105,7 +92,7 @@ struct Engine::State {
   DomainSlots domains;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
-  QueueTree queues;
+  QueueTree queues{cluster};
   RandomStream random;
 
   // Records and their index. Ids only grow, so their order is submission.
@@ -128,7 +115,7 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  TurnOrder ready{queues};                       // groups not parked
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
@@ -145,7 +132,8 @@ struct Engine::State {
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
@@ -169,6 +157,7 @@ struct Engine::State {
   void detach(EngineJob& job);
   void undo_from(std::uint64_t turn);
   void set_timer(EngineJob& job);
+  std::optional<Duration> run_limit(const EngineJob& job) const;
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
@@ -182,8 +171,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  std::vector<JobId> leave_order(QueueId queue);
-  void join_order(const std::vector<JobId>& moved);
+  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -196,6 +186,8 @@ struct Engine::State {
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
+  // For the policy of the rounds; kept while this engine lives.
+  void remember_report(EngineJob& job, const TaskReport& report);
 
   // --- schedule.cpp: the cycle ---
   struct Placed {
@@ -219,6 +211,7 @@ struct Engine::State {
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
@@ -251,9 +244,11 @@ struct Engine::State {
   std::uint32_t run_class(const JobRecord& record) const;
   bool correct_run_times(const Reservation& plan);
   std::vector<PlanPart> parts_of(const EngineJob& job) const;
+  bool keeps_reservation(const EngineJob& job) const;
   void enter_reserved(EngineJob& job);
   void leave_reserved(EngineJob& job);
   Reservation plan_for(const EngineJob& job);
+  bool may_reserve(const EngineJob& job) const;
   bool reserve(EngineJob& job);
   bool is_there(const Reservation& plan) const;
   void move_reservation(EngineJob& job, Reservation plan);
@@ -271,6 +266,8 @@ struct Engine::State {
   void start_due();
   void follow_plans();
   void set_next_plan();
+  void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;
+  std::string_view basis_of(const Reservation& plan) const;
 
   // --- rounds.cpp: jobs that a policy decides about in rounds ---
   bool goes_by_rounds(const JobSpec& spec) const;

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/queue.h"
 #include "model/record.h"
 #include "model/report.h"
 #include "model/solve.h"

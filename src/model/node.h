@@ -62,16 +62,4 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
-// Limits hold for a queue and everything beneath it; "a/b" lies beneath "a".
-struct QueueSpec {
-  std::string name = "default";
-  std::int32_t priority = 0;  // higher first, before job priority
-  Limit<MilliCores> cpu;
-  Limit<Bytes> memory;
-  std::map<std::string, std::int64_t>
-      devices;       // class -> thousandths of a device; absent: unlimited
-  bool open = true;  // takes new jobs
-  friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
-};
-
 }  // namespace gridfold

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 40> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -40,8 +40,13 @@ constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
                                                      "UnsatisfiableTopology",
                                                      "WaitsForRound",
                                                      "Resized",
-                                                     "RoundMissed"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoundMissed) + 1);
+                                                     "RoundMissed",
+                                                     "ExceedsTenantQuotaMax",
+                                                     "TenantQuotaInUse",
+                                                     "QueueTurn",
+                                                     "Reserved",
+                                                     "WouldDelayReservation"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kWouldDelayReservation) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)
@@ -57,7 +62,8 @@ std::optional<ReasonCode> parse_reason_code(std::string_view text) {
 }
 
 bool is_never(ReasonCode code) {
-  return code <= ReasonCode::kQueueClosed || code == ReasonCode::kUnsatisfiableTopology;
+  return code <= ReasonCode::kQueueClosed || code == ReasonCode::kUnsatisfiableTopology ||
+         code == ReasonCode::kExceedsTenantQuotaMax;
 }
 
 std::int64_t Reason::number(std::string_view name, std::int64_t fallback) const {

@@ -15,7 +15,7 @@ namespace gridfold {
 
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
-  kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
+  kExceedsCluster,  // {resource, need, capacity}: even empty, the nodes are too few
   // {constraint, need, largest, [within | profile]}: no node could ever hold one task
   kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
@@ -64,6 +64,17 @@ enum class ReasonCode : std::uint8_t {
   // {problem, node | tasks}: what the round gave it could not be had. Problem "room": taken or gone
   // meanwhile on the node; "number": so many tasks it cannot have.
   kRoundMissed,
+  // As ExceedsQuotaMax and QuotaInUse, of what each tenant of a queue may have:
+  // {tenant, queue, resource, need, limit} and {..., used, short}.
+  kExceedsTenantQuotaMax,
+  kTenantQuotaInUse,
+  // Queues take turns: {queue, share} with its dominant share in millionths.
+  kQueueTurn,
+  // Room is promised: {at_ns, nodes, basis}, by time limits (basis "limit"), by what a job
+  // without one is taken to run ("default"), or by what earlier runs tell ("history").
+  kReserved,
+  // It would fit now, but for so long that the start of another is put off: {job, at_ns}.
+  kWouldDelayReservation,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "base/time.h"
+#include "model/training.h"
 
 namespace gridfold {
 
@@ -21,6 +23,9 @@ struct TaskReport {
   std::optional<std::int64_t> batch;  // samples a step, over all tasks
   // Gradient noise scale, in thousandths of a sample.
   std::optional<std::int64_t> noise_thousandths;
+  // All that a job which keeps its own account has measured so far, instead of
+  // what would be gathered from the above; null: it keeps none.
+  std::shared_ptr<const TrainingHistory> training;
   friend bool operator==(const TaskReport&, const TaskReport&) = default;
 
   bool empty() const { return *this == TaskReport{}; }

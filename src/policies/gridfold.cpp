@@ -114,8 +114,9 @@ class Gridfold::Trial {
     std::int64_t best_score = 0;
     std::uint64_t tried = 0;
     const auto consider = [&](std::size_t i) {
-      if (board_.has_twin_among(tried, i)) return;
-      if (!device_fits(node.devices[i], need)) return;
+      if (board_.share(i) < need.share || board_.has_twin_among(tried, i) ||
+          !device_fits(node.devices[i], need))
+        return;
       tried |= std::uint64_t{1} << i;
       const std::int32_t left = board_.left(i, need.share);
       const std::int64_t here =
@@ -221,13 +222,14 @@ const ByCorePrice& Gridfold::cost_of(std::int64_t cpu) const {
 // `board`: before anything is taken.
 std::int64_t Gridfold::guarded(const NodeRoom& node, const Request& request,
                                const GridfoldBoard& board) const {
+  std::int64_t price = 0;
+  for (std::uint16_t k = 0; k < guards_.size(); ++k) {
+    if (guards_[k].is_raised()) price += guards_[k].price(*cluster_, node.node, board.whole(k));
+  }
+  if (price == 0) return 0;
   std::int32_t asked = 0;
   for (const DeviceNeed& need : request.devices) asked += need.count;
-  if (asked > 1) return 0;
-  std::int64_t price = 0;
-  for (std::uint16_t k = 0; k < guards_.size(); ++k)
-    price += guards_[k].price(*cluster_, node.node, board.whole(k));
-  return price;
+  return asked > 1 ? 0 : price;
 }
 
 // `board`: what is left when the devices are taken.
@@ -241,6 +243,7 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
     spoiled += spoilt_model(node, need, devices);
   }
   for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
+    if (!reservations_[k].keeps(node.node)) continue;
     std::int32_t asked = 0;
     for (const DeviceNeed& need : request.devices) {
       if (need.device_class == k) asked = std::max(asked, need.count);

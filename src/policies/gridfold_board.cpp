@@ -15,20 +15,21 @@ GridfoldBoard::GridfoldBoard(const GridfoldTables& tables, const NodeRoom& node)
     : tables_(tables), device_count_(node.devices.size()) {
   const std::span kinds = node.devices.kinds();
   const std::span states = node.devices.states();
-  std::uint8_t at = 0;
-  for (std::size_t i = 0; i < device_count_; ++i) {
-    const DeviceKind& kind = kinds[i];
+  for (std::size_t i = 0; i < device_count_;) {
     // Neighbours are mostly of one make.
-    if (i == 0 || kind.device_class != kinds[i - 1].device_class ||
-        kind.model != kinds[i - 1].model)
-      at = find_pool(kind);
-    const bool open = (node.devices.usable() >> i & 1) != 0 && kind.table == 0;
-    const std::int32_t most = states[i].holders > 0 ? 999 : 1000;
-    const std::int32_t share = open ? std::min(states[i].free_share, most) : 0;
-    shares_[i] = share;
-    pool_of_[i] = at;
-    pools_[at].share += share;
-    pools_[at].whole += share == 1000;
+    const DeviceKind& kind = kinds[i];
+    const std::uint8_t at = find_pool(kind);
+    Pool& pool = pools_[at];
+    do {
+      const std::int32_t most = states[i].holders > 0 ? 999 : 1000;
+      const bool open = (node.devices.usable() >> i & 1) != 0 && kinds[i].table == 0;
+      const std::int32_t share = open ? std::min(states[i].free_share, most) : 0;
+      shares_[i] = share;
+      pool_of_[i] = at;
+      pool.share += share;
+      pool.whole += share == 1000;
+    } while (++i < device_count_ && kinds[i].device_class == kind.device_class &&
+             kinds[i].model == kind.model);
   }
 }
 

@@ -8,6 +8,7 @@ namespace gridfold {
 namespace {
 
 constexpr std::string_view kPolicyPrefix = "policy.";
+constexpr std::string_view kWorldPrefix = "world.";
 
 Error bad_value(std::string_view key, std::string_view text, std::string_view allowed) {
   Error error = invalid(quote(text) + " is not a value of this setting");
@@ -27,7 +28,7 @@ Result<std::int64_t> thousandths(std::string_view text) {
   return scaled.value;
 }
 
-enum Modes : unsigned { kInTimes = 1, kInLoad = 2, kInSaturation = 4, kInAll = 7 };
+enum Modes : unsigned { kInTimes = 1, kInLoad = 2, kInSaturation = 4, kInAll = 7, kInWorlds = 8 };
 
 // `apply` returns false when the value is not allowed.
 struct Setting {
@@ -142,6 +143,18 @@ bool set_run_times(std::string_view text, RunSettings& settings) {
   }
   return false;
 }
+bool set_world(std::string_view text, RunSettings& settings) {
+  settings.world = text;
+  return !text.empty();
+}
+bool set_tables(std::string_view text, RunSettings& settings) {
+  settings.tables = text;
+  return !text.empty();
+}
+bool set_policy_time(std::string_view text, RunSettings& settings) {
+  settings.policy_time = text == "free" ? Thinking::kFree : Thinking::kCharged;
+  return text == "free" || text == "charged";
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -178,14 +191,14 @@ constexpr Setting kSettings[] = {
     {"then", "a workload", "the second half of the arrivals comes from this list", kInSaturation,
      set_then},
     {"tie_break", "lowest_name, random or seeded_order",
-     "among nodes of the best score (default lowest_name)", kInAll, set_tie_break},
+     "among nodes of the best score (default lowest_name)", kInAll | kInWorlds, set_tie_break},
     {"mix", "trace or learned",
      "whether the policy is told the mix of tasks (default trace in saturation, else learned)",
      kInAll, set_mix},
     {"start_latency", "a duration such as 2s", "from the order to the running task (default 0s)",
-     kInTimes | kInLoad, set_start_latency},
+     kInTimes | kInLoad | kInWorlds, set_start_latency},
     {"clean_latency", "a duration such as 2s",
-     "from a task's end until its room is free (default 0s)", kInTimes | kInLoad,
+     "from a task's end until its room is free (default 0s)", kInTimes | kInLoad | kInWorlds,
      set_clean_latency},
     {"backfill", "none, easy or conservative",
      "whether jobs that wait are promised room: none, the first of them, all (default none)",
@@ -202,6 +215,12 @@ constexpr Setting kSettings[] = {
     {"run_times", "limits, learned or true",
      "what plans go by: limits (the default), what earlier runs tell, or the truth",
      kInTimes | kInLoad, set_run_times},
+    {"world", "a training world", "its jobs train by measurements and may change their size",
+     kInWorlds, set_world},
+    {"tables", "a folder", "the world's measurements", kInWorlds, set_tables},
+    {"policy_time", "free or charged",
+     "whether a round's plan is there at once or after a nanosecond a step (default free)",
+     kInWorlds, set_policy_time},
 };
 
 const Setting* find_setting(std::string_view key) {
@@ -220,7 +239,7 @@ Error unknown_key(std::string_view key) {
   }
   Error error = invalid("there is no setting " + quote(key));
   error.field = std::string(key);
-  error.hint = "use " + list + "or policy.KEY" + nearest_hint(key, known);
+  error.hint = "use " + list + "policy.KEY or world.KEY" + nearest_hint(key, known);
   return error;
 }
 
@@ -280,6 +299,7 @@ Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>&
   if (!mode) return mode.error();
   RunSettings settings;
   settings.mode = *mode;
+  const bool in_world = values.count("world") > 0;
   settings.mix = *mode == RunMode::kSaturation ? MixSource::kTrace : MixSource::kLearned;
   settings.warm_up_thousandths = *mode == RunMode::kLoad ? 200 : 0;
   for (const auto& [key, value] : values) {
@@ -287,12 +307,18 @@ Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>&
       settings.policy[key.substr(kPolicyPrefix.size())] = value;
       continue;
     }
+    if (in_world && key.starts_with(kWorldPrefix)) {
+      settings.of_world[key.substr(kWorldPrefix.size())] = value;
+      continue;
+    }
     const Setting* setting = find_setting(key);
     if (setting == nullptr) return unknown_key(key);
-    if ((setting->modes & bit_of(*mode)) == 0) {
-      Error error = invalid("has no meaning in mode " + std::string(to_string(*mode)));
+    if ((setting->modes & (in_world ? unsigned{kInWorlds} : bit_of(*mode))) == 0) {
+      Error error = invalid(in_world ? "has no meaning in a training world"
+                                     : "has no meaning in mode " + std::string(to_string(*mode)));
       error.field = key;
-      error.hint = "leave it out, or choose another mode";
+      error.hint = setting->modes == kInWorlds ? "leave it out, or give a world"
+                                               : "leave it out, or choose another mode";
       return error;
     }
     if (!setting->apply(value, settings)) return bad_value(key, value, setting->values);

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "simulator/simulated_cluster.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold {
 
@@ -53,6 +54,10 @@ struct RunSettings {
   BackfillOptions backfill;
   LimitSource limits = LimitSource::kNone;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  std::string world;  // a training world (see training_worlds.h); empty: a plain trace
+  std::string tables;
+  Thinking policy_time = Thinking::kFree;       // of a training world's policy
+  std::map<std::string, std::string> of_world;  // keys that begin with "world."
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "base/units.h"
 #include "model/training.h"
 
 namespace gridfold {
@@ -32,6 +33,9 @@ class TrainingProcess {
   virtual bool finished() const = 0;
   // What it would report at this time; empty while it has nothing to tell.
   virtual std::optional<TrainingHistory> report() const = 0;
+  // Task-seconds in which it made progress: what restarts cost is taken off.
+  // Unknown: it keeps no account.
+  virtual Known<double> productive_seconds() const { return {}; }
 };
 
 }  // namespace gridfold

@@ -40,6 +40,8 @@ class SpecMaker {
     }
     spec.stop = {signal(), duration(0)};
     if (some()) spec.checkpoint = checkpoint();
+    if (spec.workload_class == WorkloadClass::kTrain && spec.roles.size() == 1 && some())
+      spec.training = training();
     if (some()) spec.time_limit = duration(1);
     return spec;
   }
@@ -116,6 +118,12 @@ class SpecMaker {
     out.name = std::move(name);
     out.count = static_cast<std::int32_t>(random_.between(1, 1000));
     out.min = some() ? out.count : static_cast<std::int32_t>(random_.between(1, out.count));
+    if (some()) {
+      out.multiple_of = static_cast<std::int32_t>(random_.between(1, 8));
+      out.min *= out.multiple_of;
+      out.count *= out.multiple_of;
+      if (some()) out.preferred = some() ? out.min : out.count;
+    }
     out.each = request();
     out.command = {"p" + text()};
     while (some()) out.command.push_back(text());
@@ -142,6 +150,18 @@ class SpecMaker {
     out.backoff = Duration::milliseconds(random_.between(0, 300'000));
     out.on = {static_cast<RetryCause>(random_.below(3))};
     if (some()) out.on.push_back(static_cast<RetryCause>(random_.below(3)));
+    return out;
+  }
+  TrainingDeclaration training() {
+    TrainingDeclaration out;
+    if (some()) out.program = "p" + text();
+    if (some()) out.initial_batch = random_.between(1, 100);
+    if (some()) out.batch = random_.between(1, 1000);
+    if (some()) out.max_batch = random_.between(1000, 100'000);
+    if (some()) out.min_local_batch = random_.between(1, 10);
+    if (some()) out.max_local_batch = random_.between(10, 1000);
+    if (some()) out.epochs = random_.between(1, 100);
+    if (some()) out.deadline = Duration{random_.between(1, 1ll << 50)};
     return out;
   }
   Checkpoint checkpoint() {

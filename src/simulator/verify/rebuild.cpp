@@ -41,7 +41,9 @@ bool same(const JobRecord& a, const JobRecord& b) {
          a.pending_since == b.pending_since && a.evictions == b.evictions &&
          a.evicted_at == b.evicted_at && a.evicted_work == b.evicted_work && a.losses == b.losses &&
          a.runs == b.runs && a.reason == b.reason && a.waits_for == b.waits_for &&
-         a.tasks == b.tasks;
+         a.tasks == b.tasks &&
+         (a.why_domain == b.why_domain ||
+          (a.why_domain && b.why_domain && *a.why_domain == *b.why_domain));
 }
 // All but `up`: a daemon that starts has not heard of any node yet.
 bool same(const NodeRecord& a, const NodeRecord& b) {

@@ -54,8 +54,6 @@ Engine::State::Placement Engine::State::place_by_tree(EngineJob& job,
     if (is_hard(wish)) return {};
     return place_anywhere(job, target);
   }
-  expected_step = plan->expected;
-  otherwise_step = plan->otherwise;
   std::vector<Placed> placed;
   placed.reserve(plan->seats.size());
   std::uint32_t first = 0;
@@ -72,7 +70,7 @@ Engine::State::Placement Engine::State::place_by_tree(EngineJob& job,
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }
-  return {std::move(placed), in_words(plan->home)};
+  return {std::move(placed), in_words(plan->home), plan->expected, plan->otherwise};
 }
 
 }  // namespace gridfold

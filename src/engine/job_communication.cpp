@@ -10,16 +10,16 @@ StepEstimate estimate_of(const StepTime& time) { return {time.communication, tim
 }  // namespace
 
 // The job has just got its places, and sends nothing yet.
-void Engine::State::note_expected(EngineJob& job) {
+void Engine::State::note_expected(EngineJob& job, const Placement& placement) {
   JobRecord& record = job.record;
   record.communication.reset();
-  std::optional<StepTime> expected = expected_step;
+  std::optional<StepTime> expected = placement.expected;
   if (!expected)
     expected = communication.expected(*record.spec->communication, communicating_tasks(record));
   if (expected) {
     record.communication = ExpectedCommunication{estimate_of(*expected), expected->slowest, {}};
-    if (expected_step && otherwise_step)
-      record.communication->otherwise = estimate_of(*otherwise_step);
+    if (placement.expected && placement.otherwise)
+      record.communication->otherwise = estimate_of(*placement.otherwise);
   }
   begin_sending(record);
 }

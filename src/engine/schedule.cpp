@@ -139,7 +139,6 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
-  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
@@ -181,7 +180,9 @@ Engine::State::Placement Engine::State::place(EngineJob& job,
                                               const std::vector<std::int64_t>& target) {
   Placement placement =
       goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  const std::size_t found = placement.tasks.size();
   trim_to_multiples(job, placement.tasks);
+  if (placement.tasks.size() != found) placement.expected.reset();
   return placement;
 }
 
@@ -256,7 +257,7 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
-  if (record.spec->communication) note_expected(job);
+  if (record.spec->communication) note_expected(job, placement);
   set_timer(job);
 }
 
@@ -289,7 +290,6 @@ void Engine::State::fulfil_claims() {
                (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
-      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }

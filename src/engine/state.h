@@ -201,6 +201,10 @@ struct Engine::State {
   struct Placement {
     std::vector<Placed> tasks;  // none: there is no room
     std::shared_ptr<const WhyDomain> why_domain = nullptr;
+    // Of a step at just these places, and at the best of the others, where
+    // places were weighed.
+    std::optional<StepTime> expected = std::nullopt;
+    std::optional<StepTime> otherwise = std::nullopt;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
@@ -223,10 +227,7 @@ struct Engine::State {
   std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
 
   // --- job_communication.cpp: what jobs send ---
-  // Of the places that try_start() found last, where they were weighed.
-  std::optional<StepTime> expected_step;
-  std::optional<StepTime> otherwise_step;
-  void note_expected(EngineJob& job);
+  void note_expected(EngineJob& job, const Placement& placement);
   void begin_sending(const JobRecord& record);
   void end_sending(const JobRecord& record);
 

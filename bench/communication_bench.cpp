@@ -20,9 +20,9 @@ JobTraffic job_of(std::int32_t ranks) {
   job.tensor = 8;
   job.data = ranks / 8;
   job.compute = Duration::milliseconds(400);
-  job.exchanges = {{Collective::kAllReduce, Axis::kTensor, Bytes(64 << 20), 80},
-                   {Collective::kReduceScatter, Axis::kData, Bytes(2'000'000'000)},
-                   {Collective::kAllGather, Axis::kData, Bytes(2'000'000'000), 2}};
+  job.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(64 << 20), 80},
+                   {Collective::kReduceScatter, RankAxis::kData, Bytes(2'000'000'000)},
+                   {Collective::kAllGather, RankAxis::kData, Bytes(2'000'000'000), 2}};
   return job;
 }
 

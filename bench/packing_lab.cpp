@@ -116,7 +116,7 @@ class World {
       if (key.rfind(policy + ".", 0) == 0) own.settings[key] = value;
     }
     if (policy == "fgd") own.known_mix = counted(mix);
-    policy_ = required(make_policy(policy, own));
+    policy_ = required(make_policy(policy, own)).placement;
     policy_->prepare(cluster_);
     scores_ = std::make_unique<ScoreTable>(cluster_, *policy_, PlacementOptions{});
   }

@@ -13,6 +13,7 @@ void add_bench_commands(Cli& cli) {
   bench->require_subcommand(1);
   bench->add_subcommand("place", "one task a decision; see --help");
   bench->add_subcommand("gang", "gangs in racks, spines and over them; see --help");
+  bench->add_subcommand("cycle", "a planned start for every waiting job; see --help");
 }
 
 }  // namespace gridfold

@@ -5,6 +5,7 @@
 namespace gridfold {
 
 // argv[0] is the command's name; each returns the exit code.
+int bench_cycle_main(int argc, char** argv);
 int bench_gang_main(int argc, char** argv);
 int bench_place_main(int argc, char** argv);
 

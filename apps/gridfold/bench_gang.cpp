@@ -281,7 +281,7 @@ int bench_gang_main(int argc, char** argv) {
     std::fprintf(stderr, "gridfold bench gang: %s\n", policy.error().describe().c_str());
     return 2;
   }
-  std::fputs(GangBench(options, std::move(*policy)).run(output == "json").c_str(), stdout);
+  std::fputs(GangBench(options, std::move(policy->placement)).run(output == "json").c_str(), stdout);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

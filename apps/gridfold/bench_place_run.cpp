@@ -52,6 +52,7 @@ struct Held {
   NodeId node;
   TaskId task;
   std::uint32_t kind = 0;
+  WhyHere why;  // kept with the task, as the engine does
 };
 
 // One cluster, its books, and the tasks on it.
@@ -164,9 +165,10 @@ class Place {
       return;
     }
     const TaskId task{JobId(++jobs_), 0};
+    const WhyHere why = scores_.why(request, *best);
     cluster_.take({best->node, best->devices}, task, request);
     held_share_ += charge(kind);
-    held_.push_back({best->node, task, kind});
+    held_.push_back({best->node, task, kind, why});
     decisions_.push_back(std::uint64_t{best->node.value} << 32 | (best->devices & 0xffffffff));
   }
 
@@ -249,7 +251,7 @@ Result<BenchPlaceResult> run_bench_place(const BenchPlaceOptions& options) {
   BenchPlaceResult result;
   result.clock_ns = clock_cost();
   run_bitmap(options, result);
-  Place place(options, std::move(*stream), std::move(*policy));
+  Place place(options, std::move(*stream), std::move(policy->placement));
   result.fill = place.fill();
   result.churn = place.churn();
   place.report(result);

@@ -20,6 +20,8 @@
 #include "apps/gridfold/follow.h"
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
+#include "apps/gridfold/placement_text.h"
+#include "model/why_here.h"
 #include "wire/job_file.h"
 
 namespace gridfold {
@@ -53,6 +55,51 @@ TEST(ReasonText, EveryCodeHasBothLanguagesWithTheSamePlaceholders) {
     EXPECT_FALSE(english.empty()) << to_string(code);
     EXPECT_FALSE(chinese.empty()) << to_string(code);
     EXPECT_EQ(placeholders(english), placeholders(chinese)) << to_string(code);
+  }
+}
+
+TEST(PlacementText, SaysWhatDecidedInBothLanguages) {
+  PlacementView placement;
+  placement.decided_at = Instant{} + Duration::seconds(10);
+  placement.tasks = {{0, "n1", "score", "n2", 12, 880, 700},
+                     {1, "n3", "only_one", "", 1, -5, 0},
+                     {2, "n3", "by_moonlight", "", 1, 0, 0}};
+  const Instant now = Instant{} + Duration::seconds(15);
+  EXPECT_EQ(
+      placement_text(placement, now, Language::kEnglish),
+      "  Why here, as things were at the launch 5s ago:\n"
+      "    task 0 on n1: of 12 nodes that could hold it the best score, 880; next was n2 with "
+      "700.\n"
+      "    task 1 on n3: the only node that could hold it.\n"
+      "    task 2 on n3: by_moonlight\n");
+  placement.tasks.resize(1);
+  EXPECT_EQ(placement_text(placement, now, Language::kChinese),
+            "  为何在此（5s前启动时的情况）：\n"
+            "    任务 0 位于 n1：在 12 个可容纳它的节点中得分最高（880）；其次是 n2，得分 700。\n");
+  placement.domain = DomainChoiceView{"z/r1", "least_left", "z/r2", 3, 1, 5};
+  placement.tasks.assign(40, {0, "n1", "whole_domain", "", 12, 880, 0});
+  const std::string gang = placement_text(placement, now, Language::kEnglish);
+  EXPECT_NE(gang.find("the gang in z/r1: of 3 domains of its size that could hold it the one with "
+                      "the least room left over, for 1 more task; next was z/r2 with room for 5."),
+            std::string::npos)
+      << gang;
+  EXPECT_NE(gang.find("24 more; -o json shows all"), std::string::npos) << gang;
+}
+
+// Whatever can decide has a sentence in each language.
+TEST(PlacementText, EveryWordHasASentence) {
+  for (int i = 1; i <= static_cast<int>(DecidedBy::kCost); ++i) {
+    const std::string by(to_string(static_cast<DecidedBy>(i)));
+    PlacementView alone;
+    alone.tasks = {{0, "n1", by, "n2", 2, 1, 1}};
+    PlacementView gang = alone;
+    gang.domain = DomainChoiceView{"r1", by, "r2", 2, 1, 1};
+    for (const Language language : {Language::kEnglish, Language::kChinese}) {
+      const std::string text =
+          placement_text(alone, Instant{}, language) + placement_text(gang, Instant{}, language);
+      const std::string end = language == Language::kChinese ? "。\n" : ".\n";
+      EXPECT_NE(text.find(end), std::string::npos) << by << ": " << text;
+    }
   }
 }
 
@@ -192,10 +239,36 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
   ASSERT_EQ(config.queues.size(), 2u);
-  EXPECT_EQ(config.queues[0].cpu.bound(), MilliCores(4000));
-  EXPECT_EQ(config.queues[0].devices.at("gpu"), 1500);
+  EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
+  EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
-  EXPECT_TRUE(config.queues[1].memory.is_unlimited());
+  EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
+}
+
+TEST(Config, ReadsSharesAndLimitsOfQueues) {
+  DaemonConfig config;
+  const auto done = read_config_text(
+      "usage_half_life = \"7d\"\n[[queues]]\nname = \"a\"\nweight = 2\nrunning_jobs = 5\n"
+      "longest_run = \"48h\"\nguaranteed = { cpu = 8, devices = { gpu = 4 } }\n"
+      "each_tenant = { running_jobs = 2, devices = { gpu = 1.5 } }\n",
+      config);
+  ASSERT_FALSE(done);  // amounts are text or whole numbers
+  EXPECT_NE(done.error().describe().find("each_tenant.devices.gpu"), std::string::npos);
+  const auto again = read_config_text(
+      "usage_half_life = \"7d\"\n[[queues]]\nname = \"a\"\nweight = 2\nrunning_jobs = 5\n"
+      "longest_run = \"48h\"\nguaranteed = { cpu = 8, devices = { gpu = 4 } }\n"
+      "each_tenant = { running_jobs = 2, devices = { gpu = \"1.5\" } }\n",
+      config);
+  ASSERT_TRUE(again) << again.error().describe();
+  EXPECT_EQ(config.usage_half_life, Duration::hours(7 * 24));
+  const QueueSpec& queue = config.queues.at(0);
+  EXPECT_EQ(queue.weight, 2);
+  EXPECT_EQ(queue.limit.running_jobs.bound(), 5);
+  EXPECT_EQ(queue.longest_run.bound(), Duration::hours(48));
+  EXPECT_EQ(queue.guaranteed.cpu, MilliCores(8000));
+  EXPECT_EQ(queue.guaranteed.devices.at("gpu"), 4000);
+  EXPECT_EQ(queue.each_tenant.running_jobs.bound(), 2);
+  EXPECT_EQ(queue.each_tenant.devices.at("gpu"), 1500);
 }
 
 TEST(Config, MistakesNameTheirPlace) {
@@ -215,6 +288,15 @@ TEST(Config, MistakesNameTheirPlace) {
   EXPECT_NE(error("queues = 3").find("[[queues]]"), std::string::npos);
   EXPECT_NE(error("queues = []").find("no queue"), std::string::npos);
   EXPECT_NE(error("[[queues]]\nname = \"a\"\nmemory = \"-1\"").find("memory"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\nweight = 0").find("below 1"), std::string::npos);
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\nguaranteed = { gpu = 4 }").find("guaranteed.gpu"),
+            std::string::npos);
+  // Guarantees that cannot all be kept.
+  EXPECT_NE(error("[[queues]]\nname = \"a\"\ndevices = { gpu = 4 }\n[[queues]]\nname = \"a/b\"\n"
+                  "guaranteed = { devices = { gpu = 3 } }\n[[queues]]\nname = \"a/c\"\n"
+                  "guaranteed = { devices = { gpu = 2 } }\n")
+                .find("beneath \"a\" are guaranteed more gpu together than its limit"),
+            std::string::npos);
 }
 
 // --- Jobs from flags ---

@@ -16,10 +16,15 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {"state"sv,   "listen"sv,  "policy"sv, "node"sv,
-                              "devices"sv, "plugins"sv, "queues"sv, "reconcile_interval"sv};
-constexpr std::array kQueueKeys = {"name"sv, "priority"sv, "open"sv,
-                                   "cpu"sv,  "memory"sv,   "devices"sv};
+constexpr std::array kKeys = {"state"sv,          "listen"sv,  "policy"sv, "node"sv,
+                              "devices"sv,        "plugins"sv, "queues"sv, "reconcile_interval"sv,
+                              "policy_settings"sv, "usage_half_life"sv};
+constexpr std::array kQueueKeys = {
+    "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
+    "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv,
+};
+constexpr std::array kGuaranteeKeys = {"cpu"sv, "memory"sv, "devices"sv};
+constexpr std::array kTenantKeys = {"cpu"sv, "memory"sv, "devices"sv, "running_jobs"sv};
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
 Error at(const toml::source_region& source, std::string field, std::string message,
@@ -87,8 +92,8 @@ Result<void> read_exact(const toml::table& table, std::string_view key, const st
   return {};
 }
 
-Result<void> read_queue_devices(const toml::table& table, const std::string& prefix,
-                                QueueSpec& queue) {
+Result<void> read_devices(const toml::table& table, const std::string& prefix,
+                          DeviceAmounts& devices) {
   const auto* node = table.get("devices");
   if (!node) return {};
   const auto* classes = node->as_table();
@@ -99,9 +104,36 @@ Result<void> read_queue_devices(const toml::table& table, const std::string& pre
     MilliCores thousandths;  // devices are counted like cores: 1.5 is 1500
     const auto done = read(*classes, key.str(), prefix + "devices.", parse_cores, thousandths);
     if (!done) return done;
-    queue.devices[std::string(key.str())] = thousandths.value;
+    devices[std::string(key.str())] = thousandths.value;
   }
   return {};
+}
+
+Result<void> read_limit(const toml::table& table, const std::string& prefix, QueueLimit& limit) {
+  if (auto done = read(table, "cpu", prefix, parse_cores, limit.cpu); !done) return done;
+  if (auto done = read(table, "memory", prefix, parse_bytes, limit.memory); !done) return done;
+  if (table.contains("running_jobs")) {
+    std::int32_t jobs = 0;
+    if (auto done = read_exact(table, "running_jobs", prefix, jobs); !done) return done;
+    if (jobs < 0)
+      return at(table.get("running_jobs")->source(), prefix + "running_jobs",
+                "the number is below zero", "leave the key out for no limit");
+    limit.running_jobs = std::int64_t{jobs};
+  }
+  return read_devices(table, prefix, limit.devices);
+}
+
+// The table under `key` of the queue, with these keys; null when it is not there.
+Result<const toml::table*> sub_table(const toml::table& table, std::string_view key,
+                                     const std::string& prefix,
+                                     std::span<const std::string_view> known) {
+  const auto* node = table.get(key);
+  if (!node) return static_cast<const toml::table*>(nullptr);
+  const auto field = prefix + std::string(key);
+  const auto* inner = node->as_table();
+  if (!inner) return at(node->source(), field, "the value is not a table");
+  if (auto checked = check_keys(*inner, known, field + "."); !checked) return checked.error();
+  return inner;
 }
 
 Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix) {
@@ -112,11 +144,46 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   if (queue.name.empty()) return at(table.source(), prefix + "name", "the queue has no name");
   if (auto done = read_exact(table, "priority", prefix, queue.priority); !done) return done.error();
   if (auto done = read_exact(table, "open", prefix, queue.open); !done) return done.error();
-  if (auto done = read(table, "cpu", prefix, parse_cores, queue.cpu); !done) return done.error();
-  if (auto done = read(table, "memory", prefix, parse_bytes, queue.memory); !done)
+  if (auto done = read_exact(table, "weight", prefix, queue.weight); !done) return done.error();
+  if (table.contains("weight") && queue.weight < 1)
+    return at(table.get("weight")->source(), prefix + "weight", "the weight is below 1");
+  if (auto done = read(table, "longest_run", prefix, parse_duration, queue.longest_run); !done)
     return done.error();
-  if (auto done = read_queue_devices(table, prefix, queue); !done) return done.error();
+  if (auto done = read_limit(table, prefix, queue.limit); !done) return done.error();
+  auto tenant = sub_table(table, "each_tenant", prefix, kTenantKeys);
+  if (!tenant) return tenant.error();
+  if (*tenant) {
+    if (auto done = read_limit(**tenant, prefix + "each_tenant.", queue.each_tenant); !done)
+      return done.error();
+  }
+  auto right = sub_table(table, "guaranteed", prefix, kGuaranteeKeys);
+  if (!right) return right.error();
+  if (*right) {
+    const auto inner = prefix + "guaranteed.";
+    QueueGuarantee& guaranteed = queue.guaranteed;
+    if (auto done = read(**right, "cpu", inner, parse_cores, guaranteed.cpu); !done)
+      return done.error();
+    if (auto done = read(**right, "memory", inner, parse_bytes, guaranteed.memory); !done)
+      return done.error();
+    if (auto done = read_devices(**right, inner, guaranteed.devices); !done) return done.error();
+  }
   return queue;
+}
+
+Result<void> read_policy_settings(const toml::table& root,
+                                  std::map<std::string, std::string>& settings) {
+  const auto* node = root.get("policy_settings");
+  if (!node) return {};
+  const auto* table = node->as_table();
+  if (!table)
+    return at(node->source(), "policy_settings", "the value is not a table",
+              "write policy_settings = { round = \"10s\" }");
+  for (const auto& [key, value] : *table) {
+    const auto done =
+        read(*table, key.str(), "policy_settings.", any_text, settings[std::string(key.str())]);
+    if (!done) return done;
+  }
+  return {};
 }
 
 Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues) {
@@ -138,6 +205,10 @@ Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues
     queues.push_back(std::move(*queue));
   }
   if (queues.empty()) return at(node->source(), "queues", "there is no queue");
+  if (const auto broken = broken_guarantee(queues))
+    return at(list->get(broken->queue)->source(),
+              "queues[" + std::to_string(broken->queue) + "].guaranteed", broken->message,
+              "lower the guarantee or raise the limit");
   return {};
 }
 
@@ -158,6 +229,9 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
     if (auto done = read(root, key, "", any_text, *into); !done) return done;
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
+    return done;
+  if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
+  if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
     return done;
   return read_queues(root, config.queues);
 }

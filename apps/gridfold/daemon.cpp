@@ -182,7 +182,7 @@ Result<void> Daemon::Parts::open_server(const DaemonConfig& config, const std::s
 }
 
 Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
-  auto policy = make_policy(config.policy, {});
+  auto policy = make_policy(config.policy, {.settings = config.policy_settings});
   if (!policy) return policy.error();
   ControlOptions options;
   options.queues = config.queues;
@@ -192,7 +192,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
     waiters.committed(decisions);
   };
   solver = std::make_unique<SolveThread>();
-  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
+  EngineOptions engine;
+  engine.usage_half_life = config.usage_half_life;
+  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));

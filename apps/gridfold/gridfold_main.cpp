@@ -21,5 +21,6 @@ int main(int argc, char** argv) {
   if (first == "sim" && second == "replay") return gridfold::sim_replay_main(argc - 2, argv + 2);
   if (first == "bench" && second == "place") return gridfold::bench_place_main(argc - 2, argv + 2);
   if (first == "bench" && second == "gang") return gridfold::bench_gang_main(argc - 2, argv + 2);
+  if (first == "bench" && second == "cycle") return gridfold::bench_cycle_main(argc - 2, argv + 2);
   return gridfold::run_command_line(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -1,8 +1,10 @@
-// gridfold job explain: every reason why a job does not run, with numbers.
+// gridfold job explain: every reason why a job does not run, with numbers; of
+// one that was started, why it lies where it does.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "apps/gridfold/job_output.h"
+#include "apps/gridfold/placement_text.h"
 
 namespace gridfold {
 namespace {
@@ -18,6 +20,7 @@ std::string explanation(const ExplainView& explain, Language language) {
                                              : " No waiting will change this.";
     text += coloured("  [" + reason.code + "]", Colour::kDim) + "\n";
   }
+  if (explain.placement) text += placement_text(*explain.placement, wall_clock_now(), language);
   return text;
 }
 

@@ -14,6 +14,13 @@ std::string share(std::int64_t used, const std::string& limit) {
   return thousandths(used) + (bound ? "/" + thousandths(*bound) : "");
 }
 
+// "12.5%"; "-" where queues do not take turns.
+std::string per_cent(std::optional<std::int64_t> millionths) {
+  if (!millionths) return "-";
+  return std::to_string(*millionths / 10'000) + "." + std::to_string(*millionths / 1'000 % 10) +
+         "%";
+}
+
 std::string memory(const QueueView& queue) {
   const auto bound = parse_count(queue.limit_memory_bytes);
   return readable_bytes(queue.used_memory_bytes) + (bound ? "/" + readable_bytes(*bound) : "");
@@ -37,10 +44,12 @@ int list(const Cli& cli) {
       print_items(cli.format(), "queues", items);
       return kExitOk;
     }
-    Table table({"NAME", "PRIORITY", "OPEN", "RUNNING", "PENDING", "CPU", "MEMORY", "DEVICES"});
+    Table table(
+        {"NAME", "PRIORITY", "OPEN", "RUNNING", "PENDING", "SHARE", "CPU", "MEMORY", "DEVICES"});
     for (const auto& queue : queues->queues)
       table.add_row({queue.name, std::to_string(queue.priority), queue.open ? "yes" : "no",
                      std::to_string(queue.running_jobs), std::to_string(queue.pending_jobs),
+                     per_cent(queue.share_millionths),
                      share(queue.used_cpu_millicores, queue.limit_cpu_millicores), memory(queue),
                      devices(queue)});
     std::fputs(table.text(!cli.no_headers).c_str(), stdout);

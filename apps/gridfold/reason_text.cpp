@@ -34,6 +34,19 @@ constexpr Sentence kSentences[] = {
      "the largest holds {largest}.",
      "按拓扑要求（层级 {level}）需要在一个域中容纳 {need} 个任务，但最大的域即使空闲也只容纳 "
      "{largest} 个。"},
+    {ReasonCode::kExceedsTenantQuotaMax,
+     "Needs {need} of {resource}, more than the {limit} that each tenant of queue {queue} may "
+     "have.",
+     "需要 {resource} {need}，超过队列 {queue} 中每个租户的上限 {limit}。"},
+    {ReasonCode::kTenantQuotaInUse,
+     "Tenant {tenant} uses {used} of its {limit} of {resource} in queue {queue}; with the needed "
+     "{need} it is {short} short.",
+     "租户 {tenant} 在队列 {queue} 中已使用 {resource} {used}（上限 {limit}）；所需 {need} 还差 "
+     "{short}。"},
+    {ReasonCode::kQueueTurn,
+     "Queues take turns: {queue} has {share} millionths of the grid by its weight, and those with "
+     "less go first.",
+     "队列按份额轮流：{queue} 按权重已占集群的百万分之 {share}，份额更小的队列优先。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",
@@ -82,7 +95,23 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDrainedBy, "Drained by {by}.", "被 {by} 排空。"},
     {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
      "设备 {device} 无法清理，已隔离。"},
+    {ReasonCode::kWaitsForRound, "Waits for the round at {at_ns}.", "等待 {at_ns} 的调度轮次。"},
+    {ReasonCode::kResized, "Goes on with {to} tasks instead of {from}.",
+     "任务数由 {from} 调整为 {to}，继续运行。"},
+    {ReasonCode::kRoundMissed,
+     "The round gave it room on node {node} that was gone by then; the next round decides anew.",
+     "本轮分配给它的节点 {node} 上的资源已不可用；由下一轮重新决定。"},
 };
+
+// Resized when the number of tasks says more, and RoundMissed for its number.
+constexpr Sentence kPaused = {ReasonCode::kResized,
+                              "Stopped with {from} tasks: others go first in this round.",
+                              "以 {from} 个任务运行时被停止：本轮其他作业优先。"};
+constexpr Sentence kMoved = {ReasonCode::kResized, "Moves to other places with its {to} tasks.",
+                             "{to} 个任务迁移到其他位置。"};
+constexpr Sentence kWrongNumber = {ReasonCode::kRoundMissed,
+                                   "The round gave it {tasks} tasks, which it cannot have.",
+                                   "本轮分配给它 {tasks} 个任务，超出其允许范围。"};
 
 // NoMatchingNode when no single resource is to blame.
 constexpr Sentence kNoCombination = {
@@ -177,7 +206,7 @@ std::string value_text(const Reason::Param& param, std::string_view resource = {
     return *text;
   }
   const auto number = std::get<std::int64_t>(value);
-  if (name == "until_ns") return to_rfc3339(Instant{number});
+  if (name == "until_ns" || name == "at_ns") return to_rfc3339(Instant{number});
   if (name.ends_with("_ns")) return to_text(Duration{number});
   return is_amount(name) ? amount_text(resource, number, unit) : std::to_string(number);
 }
@@ -191,9 +220,11 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
 
 // What the sentences write after a number, and what they mean after a one.
 constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
-    {" tasks", " task"},          {" jobs", " job"},         {" other jobs", " other job"},
-    {" launches", " launch"},     {" are free", " is free"}, {" slots are free", " slot is free"},
-    {" slots in a row", " slot"},
+    {" tasks", " task"},           {" jobs", " job"},
+    {" other jobs", " other job"}, {" launches", " launch"},
+    {" are free", " is free"},     {" slots are free", " slot is free"},
+    {" slots in a row", " slot"},  {" more tasks", " more task"},
+    {" domains", " domain"},       {" nodes", " node"},
 };
 
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,
@@ -271,6 +302,10 @@ Language choose_language(std::string_view wish) {
   return chosen.starts_with("zh") ? Language::kChinese : Language::kEnglish;
 }
 
+std::string fill_sentence(std::string_view sentence, const std::vector<Reason::Param>& params) {
+  return fill(sentence, params, DeviceUnit::kWhole);
+}
+
 std::string_view reason_template(ReasonCode code, Language language) {
   const auto* sentence = find_sentence(code);
   if (!sentence) return {};
@@ -281,7 +316,9 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
                         Language language) {
   const auto known = parse_reason_code(code);
   if (!known) return unknown_text(code, params);
-  const bool of_queue = *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse;
+  const bool of_queue =
+      *known == ReasonCode::kExceedsQuotaMax || *known == ReasonCode::kQuotaInUse ||
+      *known == ReasonCode::kExceedsTenantQuotaMax || *known == ReasonCode::kTenantQuotaInUse;
   if (*known == ReasonCode::kNoMatchingNode && !find_param(params, "need"))
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);
@@ -293,6 +330,19 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
   for (const Sentence& of_level : {kNoDomain, kDomainIncomplete}) {
     if (*known == of_level.code && find_param(params, "level")) say(of_level);
   }
+  const auto is = [&](std::string_view name, std::int64_t value) {
+    const auto* param = find_param(params, name);
+    return param != nullptr && param->second == decltype(param->second)(value);
+  };
+  if (*known == ReasonCode::kResized) {
+    const auto* from = find_param(params, "from");
+    const auto* to = find_param(params, "to");
+    if (is("to", 0))
+      say(kPaused);
+    else if (from != nullptr && to != nullptr && from->second == to->second)
+      say(kMoved);
+  }
+  if (*known == ReasonCode::kRoundMissed && find_param(params, "tasks")) say(kWrongNumber);
   if (const Sentence* of_devices = sentence_of_devices(*known, shown, language)) say(*of_devices);
   auto text = fill(sentence, shown, of_queue ? DeviceUnit::kThousandths : DeviceUnit::kWhole);
   if (*known != ReasonCode::kTaskFailed) return text;

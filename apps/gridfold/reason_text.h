@@ -20,6 +20,8 @@ Language choose_language(std::string_view wish);
 // is, with its parameters.
 std::string reason_text(std::string_view code, const std::vector<Reason::Param>& params,
                         Language language);
+// Writes the parameters in place of their "{name}".
+std::string fill_sentence(std::string_view sentence, const std::vector<Reason::Param>& params);
 // The template behind it, with "{name}" for each parameter.
 std::string_view reason_template(ReasonCode code, Language language);
 

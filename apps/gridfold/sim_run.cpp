@@ -27,7 +27,8 @@ std::string settings_text() {
     text += "  " + std::string(setting.key) + "=" + std::string(setting.values) + "\n      " +
             std::string(setting.meaning) + "\n";
   }
-  return text + "  policy.KEY=VALUE\n      a setting of the policy\n";
+  return text + "  policy.KEY=VALUE\n      a setting of the policy\n" +
+         "  world.KEY=VALUE\n      a setting of the training world\n";
 }
 
 std::string policies_text() {
@@ -80,8 +81,8 @@ int sim_run_main(int argc, char** argv) {
   CLI::App app("Replays a workload on a simulated cluster, by the daemon's own engine and loop.",
                "gridfold sim run");
   app.add_option("--cluster", options.cluster,
-                 "nodes=N,gpus=M, a node list, a cluster file, or a directory of openb lists")
-      ->required();
+                 "nodes=N,gpus=M, a node list, a cluster file, or a directory of openb lists; a "
+                 "training world may have its own");
   app.add_option("--workload", options.workload,
                  "a trace (openb, Philly, SWF) or workload file, or a list's name in the directory")
       ->required();
@@ -89,6 +90,8 @@ int sim_run_main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "a seed, or a range A..B")->capture_default_str();
   app.add_option("--set", pairs, "key=value, see below; may be repeated")->allow_extra_args(false);
   app.add_option("--html", options.html_path, "also write a report with plots to this file");
+  app.add_option("--jobs", options.jobs_path,
+                 "also write a line a job to this file (training worlds)");
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

@@ -16,8 +16,23 @@ namespace {
 struct DaemonFlags {
   std::string config;
   std::string listen, policy, node, devices, plugins;
+  std::vector<std::string> settings;
   bool stop_tasks = false;
 };
+
+// "policy.KEY=VALUE", as of `sim run`.
+Result<void> put_setting(std::map<std::string, std::string>& settings, const std::string& text) {
+  constexpr std::string_view kPrefix = "policy.";
+  const std::size_t equals = text.find('=');
+  if (!text.starts_with(kPrefix) || equals == std::string::npos) {
+    Error error = invalid("--set " + text + " is not a setting of the policy");
+    error.field = "set";
+    error.hint = "write --set policy.KEY=VALUE";
+    return error;
+  }
+  settings[text.substr(kPrefix.size(), equals - kPrefix.size())] = text.substr(equals + 1);
+  return {};
+}
 
 // Flag or variable over file over default.
 void put_over(std::string& value, const std::string& flag) {
@@ -35,6 +50,8 @@ Result<DaemonConfig> configuration(const Cli& cli, const DaemonFlags& flags) {
   put_over(config.node_name, flags.node);
   put_over(config.devices, flags.devices);
   put_over(config.plugins, flags.plugins);
+  for (const std::string& setting : flags.settings)
+    if (auto put = put_setting(config.policy_settings, setting); !put) return put.error();
   return config;
 }
 
@@ -102,6 +119,11 @@ std::shared_ptr<DaemonFlags> add_flags(CLI::App& command) {
       ->type_name("HOST:PORT");
   command.add_option("--policy", flags->policy, "how nodes are chosen: best_fit, fgd, …")
       ->envname("GRIDFOLD_POLICY");
+  command
+      .add_option("--set", flags->settings,
+                  "a setting of the policy, such as policy.round=10s; may be repeated")
+      ->allow_extra_args(false)
+      ->type_name("policy.KEY=VALUE");
   command.add_option("--node", flags->node, "name of this machine's node")
       ->envname("GRIDFOLD_NODE");
   command

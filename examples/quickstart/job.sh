@@ -5,7 +5,7 @@
 #
 # WORK is where the jobs keep checkpoints and shards; it must be absolute.
 set -eu
-[ $# -eq 2 ] || { echo "usage: job.sh train|serve|clean WORK" >&2; exit 2; }
+[ $# -eq 2 ] || { echo "usage: job.sh train|elastic|serve|clean WORK" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 [ -f "$here/$1.yaml" ] || { echo "job.sh: there is no $here/$1.yaml" >&2; exit 2; }
 case $2 in

@@ -345,6 +345,19 @@ TEST_F(ApiTest, ExplainGivesReasonsWithNumbers) {
   EXPECT_EQ(explained["job"]["state"], "pending");
 }
 
+TEST_F(ApiTest, ExplainSaysWhyATaskLiesThere) {
+  submit(kSleep);
+  submit("name: big\nrun: x\neach: {gpu: 3}\n");
+  const auto placement = json("GET", kJobs + "/nap:explain")["placement"];
+  ASSERT_EQ(placement["tasks"].size(), 1u);
+  EXPECT_EQ(placement["tasks"][0]["decided_by"], "only_one");
+  EXPECT_EQ(placement["tasks"][0]["feasible_nodes"], 1);
+  EXPECT_FALSE(placement["tasks"][0].contains("runner_up"));
+  EXPECT_TRUE(placement.contains("decided_at"));
+  EXPECT_FALSE(placement.contains("domain"));
+  EXPECT_FALSE(json("GET", kJobs + "/big:explain").contains("placement"));
+}
+
 TEST_F(ApiTest, WaitIsAnsweredWhenTheJobEnds) {
   submit(kSleep);
   EXPECT_EQ(json("GET", kJobs + "/nap:wait?timeout=0s")["state"], "running");
@@ -513,6 +526,7 @@ TEST_F(ApiTest, OpenapiDescribesTheFieldsGiven) {
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nap"), "Job"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs), "JobPage"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/big:explain"), "Explanation"), none);
+  EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nap:explain"), "Explanation"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/nodes"), "NodeList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/queues"), "QueueList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/summary"), "Summary"), none);

@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/documents.h"
+#include "api/explanation.h"
 #include "api/job_lookup.h"
 #include "api/page_token.h"
 #include "base/quote.h"
@@ -192,22 +193,8 @@ HttpResponse explain_job(const ControlLoop& loop, std::string_view tenant,
                          std::string_view reference, Instant now, std::string_view request_id) {
   const auto job = find_job(loop, tenant, reference);
   if (!job) return to_response(to_problem(job.error()), request_id);
-  auto reasons = loop.engine().explain(job->id);
-  if (reasons.empty() && job->reason) reasons.push_back(*job->reason);
   HttpResponse response;
-  JsonWriter json(response.body);
-  json.begin_object();
-  json.key("job");
-  write_job(json, *job, loop.engine(), now, JobDetail::kBasic);
-  json.key("reasons").begin_array();
-  for (const auto& reason : reasons) {
-    json.begin_object();
-    json.key("reason");
-    write_reason(json, reason);
-    json.key("never").boolean(is_never(reason.code));
-    json.end_object();
-  }
-  json.end_array().end_object();
+  response.body = explanation_document(loop, *job, now);
   return response;
 }
 

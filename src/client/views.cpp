@@ -143,6 +143,8 @@ QueueView to_queue(const Json& json) {
   queue.name = json.at("name").get<std::string>();
   queue.priority = get<std::int32_t>(json, "priority");
   queue.open = get<bool>(json, "open", true);
+  if (const auto share = json.find("share_millionths"); share != json.end())
+    queue.share_millionths = share->get<std::int64_t>();
   queue.running_jobs = get<std::int64_t>(json, "running_jobs");
   queue.pending_jobs = get<std::int64_t>(json, "pending_jobs");
   queue.limit_cpu_millicores = get_limit(json, "limit_cpu_millicores");
@@ -196,6 +198,37 @@ SubmittedView to_submitted(const Json& json) {
   return submitted;
 }
 
+PlacementView to_placement(const Json& json) {
+  PlacementView placement;
+  placement.decided_at = get_time(json, "decided_at");
+  if (const auto it = json.find("domain"); it != json.end()) {
+    DomainChoiceView domain;
+    domain.domain = get<std::string>(*it, "domain");
+    domain.decided_by = get<std::string>(*it, "decided_by");
+    domain.feasible_domains = get<std::int64_t>(*it, "feasible_domains");
+    domain.value = get<std::int64_t>(*it, "value");
+    if (const auto next = it->find("runner_up"); next != it->end()) {
+      domain.runner_up = get<std::string>(*next, "domain");
+      domain.runner_up_value = get<std::int64_t>(*next, "value");
+    }
+    placement.domain = std::move(domain);
+  }
+  for (const auto& entry : list(json, "tasks")) {
+    NodeChoiceView task;
+    task.task = get<std::uint32_t>(entry, "index");
+    task.node = get<std::string>(entry, "node");
+    task.decided_by = get<std::string>(entry, "decided_by");
+    task.feasible_nodes = get<std::int64_t>(entry, "feasible_nodes");
+    task.score = get<std::int64_t>(entry, "score");
+    if (const auto next = entry.find("runner_up"); next != entry.end()) {
+      task.runner_up = get<std::string>(*next, "node");
+      task.runner_up_score = get<std::int64_t>(*next, "score");
+    }
+    placement.tasks.push_back(std::move(task));
+  }
+  return placement;
+}
+
 ExplainView to_explain(const Json& json) {
   ExplainView explain;
   explain.job = to_job(json.at("job"));
@@ -204,6 +237,8 @@ ExplainView to_explain(const Json& json) {
     reason.never = get<bool>(entry, "never");
     explain.reasons.push_back(std::move(reason));
   }
+  if (const auto it = json.find("placement"); it != json.end())
+    explain.placement = to_placement(*it);
   explain.json = json.dump();
   return explain;
 }

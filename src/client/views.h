@@ -80,9 +80,29 @@ struct SubmittedView {
   std::string json;
 };
 
+// Why a gang lies in its domain, as of its launch. `decided_by` may be a word
+// that this program does not know.
+struct DomainChoiceView {
+  std::string domain, decided_by, runner_up;
+  std::int64_t feasible_domains = 0;
+  std::int64_t value = 0, runner_up_value = 0;
+};
+struct NodeChoiceView {
+  std::uint32_t task = 0;
+  std::string node, decided_by, runner_up;
+  std::int64_t feasible_nodes = 0;
+  std::int64_t score = 0, runner_up_score = 0;
+};
+struct PlacementView {
+  Instant decided_at = Instant::never();
+  std::optional<DomainChoiceView> domain;
+  std::vector<NodeChoiceView> tasks;
+};
+
 struct ExplainView {
   JobView job;
   std::vector<ReasonView> reasons;
+  std::optional<PlacementView> placement;
   std::string json;
 };
 
@@ -122,6 +142,7 @@ struct QueueView {
   std::string name;
   std::int32_t priority = 0;
   bool open = true;
+  std::optional<std::int64_t> share_millionths;  // where queues take turns
   std::int64_t running_jobs = 0, pending_jobs = 0;
   std::string limit_cpu_millicores, limit_memory_bytes;  // or "unlimited"
   std::int64_t used_cpu_millicores = 0, used_memory_bytes = 0;

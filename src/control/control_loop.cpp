@@ -370,6 +370,14 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
     SubmittedSpec& job = request.jobs[i];
     const QueueSpec* queue = s.engine.queue(job->queue);
     if (queue == nullptr || !queue->open) return refuse(s.no_open_queue(job->queue));
+    if (const auto& asked = job->time_limit;
+        !asked.is_unlimited() && !queue->longest_run.allows(asked.bound())) {
+      Error error = invalid("the time limit " + to_text(asked.bound()) +
+                            " is longer than queue \"" + job->queue + "\" lets its jobs run");
+      error.field = "time_limit";
+      error.hint = "at most " + to_text(queue->longest_run.bound()) + "; or use another queue";
+      return refuse(std::move(error));
+    }
     if (job->tenant != request.tenant) {
       JobSpec own = *job;
       own.tenant = request.tenant;
@@ -597,7 +605,7 @@ void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
 void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, StopCause cause) {
   const TaskRecord& task = record.tasks[index];
   const bool comes_back = cause == StopCause::kPreempt || cause == StopCause::kRequeue ||
-                          cause == StopCause::kTimeLimit;
+                          cause == StopCause::kTimeLimit || cause == StopCause::kResize;
   const Stop how = comes_back ? record.spec->effective_stop() : record.spec->stop;
   backend.stop({{record.id, index},
                 task.attempt,

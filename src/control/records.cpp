@@ -97,6 +97,31 @@ Allocation allocation_from(const Json& json, const char* name, const FindNode& f
   return at;
 }
 
+// {"start": …, "run": …, "seats": [["n1", role, tasks], …]}
+void write_reservation(JsonWriter& json, const Reservation& reservation,
+                       std::span<const NodeRecord> nodes) {
+  json.key("reservation").begin_object().key("start").number(reservation.start.ns);
+  json.key("run").number(reservation.run.ns).key("seats").begin_array();
+  for (const ReservedSeat& seat : reservation.seats) {
+    json.begin_array().string(nodes[seat.node.value].spec.name).number(seat.role);
+    json.number(seat.tasks).end_array();
+  }
+  json.end_array().end_object();
+}
+Reservation reservation_from(const Json& json, const FindNode& find_node) {
+  Reservation reservation;
+  reservation.start.ns = json.at("start").get<std::int64_t>();
+  reservation.run.ns = json.at("run").get<std::int64_t>();
+  for (const Json& item : json.at("seats")) {
+    const auto node = item.at(0).get<std::string>();
+    const ReservedSeat seat{find_node(node), item.at(1).get<std::uint32_t>(),
+                            item.at(2).get<std::int32_t>()};
+    if (seat.node.is_none()) throw std::runtime_error("unknown node " + node);
+    reservation.seats.push_back(seat);
+  }
+  return reservation;
+}
+
 void write_partitions(JsonWriter& json, const std::vector<PartitionProfile>& profiles) {
   json.begin_array();
   for (const PartitionProfile& profile : profiles) {
@@ -128,12 +153,56 @@ std::vector<PartitionProfile> partitions_from(const Json& json) {
   return profiles;
 }
 
+// ["score", nodes, score], and where there was one the runner-up with its score.
+void write_why(JsonWriter& json, const WhyHere& why, std::span<const NodeRecord> nodes) {
+  if (why.by == DecidedBy::kUnknown) return;
+  json.key("why").begin_array().string(to_string(why.by));
+  json.number(why.feasible_nodes).number(why.score);
+  if (!why.runner_up.is_none())
+    json.string(nodes[why.runner_up.value].spec.name).number(why.runner_up_score);
+  json.end_array();
+}
+WhyHere why_from(const Json& json, const FindNode& find_node) {
+  const auto it = json.find("why");
+  if (it == json.end()) return {};
+  WhyHere why;
+  why.by = must(parse_decided_by(it->at(0).get<std::string>()), "way to decide");
+  why.feasible_nodes = it->at(1).get<std::int32_t>();
+  why.score = it->at(2).get<std::int64_t>();
+  if (it->size() < 4) return why;
+  const auto node = it->at(3).get<std::string>();
+  why.runner_up = find_node(node);
+  if (why.runner_up.is_none()) throw std::runtime_error("unknown node " + node);
+  why.runner_up_score = it->at(4).get<std::int64_t>();
+  return why;
+}
+
+void write_why_domain(JsonWriter& json, const WhyDomain& why) {
+  json.key("why_domain").begin_object().key("domain").string(why.domain);
+  json.key("by").string(to_string(why.by)).key("of").number(why.feasible_domains);
+  json.key("value").number(why.value);
+  if (!why.runner_up.empty())
+    json.key("next").string(why.runner_up).key("next_value").number(why.runner_up_value);
+  json.end_object();
+}
+std::shared_ptr<const WhyDomain> why_domain_from(const Json& json) {
+  auto why = std::make_shared<WhyDomain>();
+  why->domain = json.at("domain").get<std::string>();
+  why->by = must(parse_decided_by(json.at("by").get<std::string>()), "way to decide");
+  why->feasible_domains = json.at("of").get<std::int32_t>();
+  why->value = json.at("value").get<std::int64_t>();
+  why->runner_up = json.value("next", std::string());
+  why->runner_up_value = json.value("next_value", std::int64_t{0});
+  return why;
+}
+
 void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRecord> nodes) {
   json.begin_object().key("phase").string(to_string(task.phase));
   if (task.attempt != 0) json.key("attempt").number(task.attempt);
   if (task.retries != 0) json.key("retries").number(task.retries);
   write_allocation(json, "at", task.allocation, nodes);
   write_allocation(json, "claim", task.claim, nodes);
+  write_why(json, task.why, nodes);
   write_time(json, "not_before", task.not_before);
   write_time(json, "started_at", task.started_at);
   if (task.exit) {
@@ -149,6 +218,7 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   task.retries = json.value("retries", 0);
   task.allocation = allocation_from(json, "at", find_node);
   task.claim = allocation_from(json, "claim", find_node);
+  task.why = why_from(json, find_node);
   task.not_before = time_from(json, "not_before");
   task.started_at = time_from(json, "started_at");
   if (const auto it = json.find("exit"); it != json.end()) {
@@ -158,9 +228,68 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   return task;
 }
 
+// [communication, step] in nanoseconds.
+void write_estimate(JsonWriter& json, const StepEstimate& estimate) {
+  json.begin_array().number(estimate.communication.ns).number(estimate.step.ns).end_array();
+}
+StepEstimate estimate_from(const Json& json) {
+  return {Duration{json.at(0).get<std::int64_t>()}, Duration{json.at(1).get<std::int64_t>()}};
+}
+
+void write_expected(JsonWriter& json, const ExpectedCommunication& expected) {
+  json.begin_object().key("slowest").string(to_string(expected.slowest));
+  write_estimate(json.key("here"), expected.here);
+  if (expected.otherwise) write_estimate(json.key("otherwise"), *expected.otherwise);
+  json.end_object();
+}
+ExpectedCommunication expected_from(const Json& json) {
+  ExpectedCommunication expected;
+  expected.slowest = must(parse_link_kind(json.at("slowest").get<std::string>()), "kind of link");
+  expected.here = estimate_from(json.at("here"));
+  if (const auto it = json.find("otherwise"); it != json.end())
+    expected.otherwise = estimate_from(*it);
+  return expected;
+}
+
 template <class T>
 void write_known(JsonWriter& json, const char* name, const Known<T>& value) {
   if (value.is_known()) json.key(name).number(value.value().value);
+}
+
+template <class Quantity>
+Known<Quantity> known_from(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  if (it == json.end()) return Unknown{};
+  return Quantity(it->get<std::int64_t>());
+}
+
+void write_links(JsonWriter& json, const NodeLinks& links) {
+  json.begin_object().key("cards").begin_array();
+  for (const NetworkCard& card : links.cards) {
+    json.begin_array().string(to_string(card.kind)).number(card.rail);
+    json.number(card.bandwidth.value).end_array();
+  }
+  json.end_array();
+  write_known(json, "nvlink", links.nvlink);
+  write_known(json, "pcie", links.pcie);
+  write_known(json, "numa", links.numa);
+  write_known(json, "socket", links.socket);
+  write_known(json, "host_network", links.host_network);
+  json.end_object();
+}
+NodeLinks links_from(const Json& json) {
+  NodeLinks links;
+  for (const Json& card : json.at("cards")) {
+    links.cards.push_back({card.at(1).get<std::int32_t>(),
+                           must(parse_link_kind(card.at(0).get<std::string>()), "kind of link"),
+                           BitsPerSecond(card.at(2).get<std::int64_t>())});
+  }
+  links.nvlink = known_from<BitsPerSecond>(json, "nvlink");
+  links.pcie = known_from<BitsPerSecond>(json, "pcie");
+  links.numa = known_from<BitsPerSecond>(json, "numa");
+  links.socket = known_from<BitsPerSecond>(json, "socket");
+  links.host_network = known_from<BitsPerSecond>(json, "host_network");
+  return links;
 }
 
 }  // namespace
@@ -220,9 +349,16 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
   write_time(json, "ended_at", record.ended_at);
   json.key("waited").number(record.waited.ns);
   if (record.evictions != 0) json.key("evictions").number(record.evictions);
+  write_time(json, "evicted_at", record.evicted_at);
+  if (record.evicted_work.ns != 0) json.key("evicted_work").number(record.evicted_work.ns);
+  write_time(json, "saved_at", record.saved_at);
+  if (record.save_time) json.key("save_time").number(record.save_time->ns);
   if (record.losses != 0 && !GRIDFOLD_PLANTED_BUG(snapshot_misses_field))
     json.key("losses").number(record.losses);
   if (record.runs != 0) json.key("runs").number(record.runs);
+  if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
+  if (record.expected_run.ns != 0) json.key("expected_run").number(record.expected_run.ns);
+  if (record.reservation) write_reservation(json, *record.reservation, nodes);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
     json.key("waits_for").begin_array();
@@ -231,6 +367,8 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
     }
     json.end_array();
   }
+  if (record.communication) write_expected(json.key("communication"), *record.communication);
+  if (record.why_domain) write_why_domain(json, *record.why_domain);
   json.key("tasks").begin_array();
   for (const TaskRecord& task : record.tasks) write_task(json, task, nodes);
   json.end_array().end_object();
@@ -252,8 +390,17 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     record.ended_at = time_from(json, "ended_at");
     record.waited.ns = json.at("waited").get<std::int64_t>();
     record.evictions = json.value("evictions", 0);
+    record.evicted_at = time_from(json, "evicted_at");
+    record.evicted_work.ns = json.value("evicted_work", std::int64_t{0});
+    record.saved_at = time_from(json, "saved_at");
+    if (const auto it = json.find("save_time"); it != json.end())
+      record.save_time = Duration{it->get<std::int64_t>()};
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
+    record.executed_ns = json.value("executed_ns", std::int64_t{0});
+    record.expected_run.ns = json.value("expected_run", std::int64_t{0});
+    if (const auto it = json.find("reservation"); it != json.end())
+      record.reservation = reservation_from(*it, find_node);
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
     if (const auto it = json.find("waits_for"); it != json.end()) {
       for (const Json& edge : *it) {
@@ -262,6 +409,10 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
              must(parse_dependency_condition(edge.at(1).get<std::string>()), "condition")});
       }
     }
+    if (const auto it = json.find("communication"); it != json.end())
+      record.communication = expected_from(*it);
+    if (const auto it = json.find("why_domain"); it != json.end())
+      record.why_domain = why_domain_from(*it);
     for (const Json& task : json.at("tasks")) record.tasks.push_back(task_from(task, find_node));
     return record;
   });
@@ -282,6 +433,7 @@ std::string encode_node(const NodeRecord& record) {
     if (device.numa >= 0) json.key("numa").number(device.numa);
     if (device.pcie_switch >= 0) json.key("switch").number(device.pcie_switch);
     if (device.island >= 0) json.key("island").number(device.island);
+    if (device.card >= 0) json.key("card").number(device.card);
     if (!device.partitions.empty()) write_partitions(json.key("partitions"), device.partitions);
     if (!device.fault.empty()) json.key("fault").string(device.fault);
     json.end_object();
@@ -297,6 +449,7 @@ std::string encode_node(const NodeRecord& record) {
   json.end_array().key("labels").begin_object();
   for (const auto& [name, value] : spec.labels) json.key(name).string(value);
   json.end_object();
+  if (spec.links.is_known()) write_links(json.key("links"), *spec.links);
   if (record.drained) json.key("drained").boolean(true);
   if (record.dirty_devices != 0) json.key("dirty_devices").number(record.dirty_devices);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
@@ -322,6 +475,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       device.numa = item.value("numa", -1);
       device.pcie_switch = item.value("switch", -1);
       device.island = item.value("island", -1);
+      device.card = item.value("card", -1);
       if (const auto it = item.find("partitions"); it != item.end())
         device.partitions = partitions_from(*it);
       device.fault = item.value("fault", std::string());
@@ -331,6 +485,7 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
       record.spec.domains.push_back(domain_from(domain));
     }
     record.spec.labels = json.at("labels").get<std::map<std::string, std::string>>();
+    if (const auto it = json.find("links"); it != json.end()) record.spec.links = links_from(*it);
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);

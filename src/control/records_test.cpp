@@ -51,5 +51,52 @@ TEST(Records, AnAllocationReadsBackWithItsStart) {
   EXPECT_EQ(back->tasks, job.tasks);
 }
 
+TEST(Records, WhyATaskLiesThereReadsBack) {
+  std::vector<NodeRecord> nodes = {split_node(), split_node()};
+  nodes[1].id = NodeId(1);
+  nodes[1].spec.name = "m";
+  const auto find = [](std::string_view name) { return NodeId(name == "m"); };
+  JobRecord job;
+  job.id = JobId(7);
+  job.tasks.resize(3);
+  job.tasks[0].why = {DecidedBy::kScore, NodeId(1), 12, 880, -7};
+  job.tasks[1].why = {DecidedBy::kOnlyOne, NodeId::none(), 1, -3, 0};
+  job.why_domain =
+      std::make_shared<const WhyDomain>(WhyDomain{"z/r1", "z/r2", DecidedBy::kLeastLeft, 3, 0, 5});
+  const auto back = decode_job(JobId(7), encode_job(job, nodes), find);
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->tasks, job.tasks);
+  ASSERT_NE(back->why_domain, nullptr);
+  EXPECT_EQ(*back->why_domain, *job.why_domain);
+
+  // A record of a version that did not keep it.
+  job.tasks[0].why = {};
+  job.why_domain = nullptr;
+  const std::string old = encode_job(job, nodes);
+  EXPECT_EQ(old.find("why_domain"), std::string::npos);
+  const auto read = decode_job(JobId(7), old, find);
+  ASSERT_TRUE(read) << read.error().describe();
+  EXPECT_EQ(read->tasks[0].why.by, DecidedBy::kUnknown);
+  EXPECT_EQ(read->why_domain, nullptr);
+}
+
+TEST(Records, WhatAJobLostAndSavedReadsBack) {
+  JobRecord job;
+  job.id = JobId(7);
+  job.evictions = 2;
+  job.evicted_at = Instant{} + Duration::seconds(5);
+  job.evicted_work = Duration::seconds(3);
+  job.saved_at = Instant{} + Duration::seconds(4);
+  job.save_time = Duration::milliseconds(250);
+  const auto back =
+      decode_job(JobId(7), encode_job(job, {}), [](std::string_view) { return NodeId::none(); });
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->evictions, job.evictions);
+  EXPECT_EQ(back->evicted_at, job.evicted_at);
+  EXPECT_EQ(back->evicted_work, job.evicted_work);
+  EXPECT_EQ(back->saved_at, job.saved_at);
+  EXPECT_EQ(back->save_time, job.save_time);
+}
+
 }  // namespace
 }  // namespace gridfold::records

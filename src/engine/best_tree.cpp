@@ -122,23 +122,38 @@ std::size_t BestTree::nth_best(std::uint64_t k) const {
 }
 
 // Of each eight on the leaf's way up, the first best of the seven others; of
-// these, the first of the best.
+// these, the first of the best. What lies below two of them does not overlap,
+// so that the order of their first leaves is the order of all.
 std::optional<std::size_t> BestTree::best_but(std::size_t leaf) const {
+  assert(ties_ == Ties::kCounted || leaf == first_best());
   std::int64_t best = kAbsent;
-  std::optional<std::size_t> winner;
+  std::size_t found_level = 0;
+  std::size_t found = 0;
+  std::size_t found_first = 0;  // its first leaf
   std::size_t at = leaf;
-  for (std::size_t level = 0; level < levels_.size(); ++level, at /= kFan) {
+  std::size_t width = 1;
+  for (std::size_t level = 0; level < levels_.size(); ++level, at /= kFan, width *= kFan) {
     const std::size_t first = at / kFan * kFan;
-    for (std::size_t i = first; i < first + kFan; ++i) {
-      const std::int64_t score = levels_[level][i];
-      if (i == at || score == kAbsent || score < best) continue;
-      const std::size_t candidate = level == 0 ? i : first_best_below(level - 1, i);
-      if (winner && score == best && *winner < candidate) continue;
-      best = score;
-      winner = candidate;
+    const std::int64_t* const eight = &levels_[level][first];
+    std::int64_t others = kAbsent;
+    std::size_t which = kFan;
+    for (std::size_t i = 0; i < kFan; ++i) {
+      if (eight[i] <= others || first + i == at) continue;
+      others = eight[i];
+      which = i;
     }
+    if (which == kFan || others < best) continue;
+    const std::size_t first_leaf = (first + which) * width;
+    if (others == best && found_first < first_leaf) continue;
+    best = others;
+    found_level = level;
+    found = first + which;
+    found_first = first_leaf;
+    // An equal of the first best lies behind it, and nearer than what is above.
+    if (best == best_ && ties_ == Ties::kFirst) break;
   }
-  return winner;
+  if (best == kAbsent) return std::nullopt;
+  return found_level == 0 ? found : first_best_below(found_level - 1, found);
 }
 
 std::size_t BestTree::bytes() const {

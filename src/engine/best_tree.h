@@ -38,7 +38,8 @@ class BestTree {
   // with Ties::kCounted.
   std::uint64_t best_count() const { return count_; }
   std::size_t nth_best(std::uint64_t k) const;
-  // The first leaf of the best score among all others.
+  // The first leaf of the best score among all others; with Ties::kFirst, than
+  // first_best().
   std::optional<std::size_t> best_but(std::size_t leaf) const;
 
   std::size_t bytes() const;

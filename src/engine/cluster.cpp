@@ -11,11 +11,10 @@
 
 namespace gridfold {
 
-bool DeviceNeed::accepts(std::uint16_t model) const {
-  return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
-}
+namespace {
 
-bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
+// Inlined into the loops of fits(), which reads of a device what it needs.
+[[gnu::always_inline]] inline bool takes_one(const DeviceRoom& device, const DeviceNeed& need) {
   if (!device.usable || device.device_class != need.device_class || !need.accepts(device.model))
     return false;
   if (device.table != 0 || need.partition != 0) {
@@ -33,6 +32,12 @@ bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
   }
   // Unknown memory (-1) cannot be asked for.
   return need.memory == 0 || device.free_memory >= need.memory;
+}
+
+}  // namespace
+
+bool device_fits(const DeviceRoom& device, const DeviceNeed& need) {
+  return takes_one(device, need);
 }
 
 namespace {
@@ -108,7 +113,7 @@ bool fits(const NodeRoom& node, const Request& request) {
     }
     std::int32_t found = 0;
     for (const DeviceRoom& device : node.devices) {
-      if (device_fits(device, need) && ++found == need.count) break;
+      if (takes_one(device, need) && ++found == need.count) break;
     }
     if (found < need.count) return false;
   }
@@ -139,18 +144,6 @@ RoomBound bound_of(const NodeRoom& room) {
   return bound;
 }
 
-RoomBound bound_of(const Request& request) {
-  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
-  for (const DeviceNeed& need : request.devices) {
-    if (need.is_whole()) {
-      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
-    } else {
-      bound.share = static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share));
-    }
-  }
-  return bound;
-}
-
 std::int32_t slots(const NodeRoom& node, const Request& request) {
   if (!fits(node, request)) return 0;
   std::int64_t n = std::numeric_limits<std::int32_t>::max();
@@ -173,7 +166,9 @@ NodeId Cluster::put(NodeRecord record) {
   NodeId id;
   if (known) {
     id = *known;
-    if (records_[id.value].spec.domains != record.spec.domains) ++path_changes_;
+    const NodeSpec& before = records_[id.value].spec;
+    if (before.domains != record.spec.domains) ++path_changes_;
+    if (before.links != record.spec.links || before.devices != record.spec.devices) ++link_changes_;
   } else {
     id = NodeId(static_cast<std::uint32_t>(nodes_.size()));
     reserve_more(nodes_, 1);
@@ -186,6 +181,7 @@ NodeId Cluster::put(NodeRecord record) {
     if (log_.size() < nodes_.size()) grow_log();
   }
   record.id = id;
+  count_supply(id, -1);
   records_[id.value] = std::move(record);
   take_over_spec(id);
   return id;
@@ -193,6 +189,7 @@ NodeId Cluster::put(NodeRecord record) {
 
 void Cluster::remove_last() {
   assert(!nodes_.empty() && nodes_.back().holdings.size == 0 && !nodes_.back().is_claimed);
+  count_supply(NodeId(static_cast<std::uint32_t>(nodes_.size() - 1)), -1);
   const Node& last = nodes_.back();
   states_.leave(last.state);
   if (last.version > forgotten_changes())
@@ -206,11 +203,34 @@ void Cluster::remove_last() {
 
 void Cluster::set_status(const NodeRecord& record) {
   NodeRecord& mine = records_[record.id.value];
+  count_supply(record.id, -1);
   mine.up = record.up;
   mine.drained = record.drained;
   mine.reason = record.reason;
   mine.dirty_devices = record.dirty_devices;
   take_over_spec(record.id);
+}
+
+std::optional<std::uint16_t> Cluster::find_class(std::string_view name) const {
+  for (std::size_t i = 0; i < names_.classes.size(); ++i) {
+    if (names_.classes[i] == name) return static_cast<std::uint16_t>(i);
+  }
+  return std::nullopt;
+}
+
+// What the node's record says, added or taken off.
+void Cluster::count_supply(NodeId id, int sign) {
+  const NodeRecord& record = records_[id.value];
+  if (!record.up || record.drained) return;
+  supply_.cpu += sign * record.spec.cpu.value;
+  supply_.memory += sign * record.spec.memory.value;
+  for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {
+    const DeviceSpec& device = record.spec.devices[i];
+    if ((record.dirty_devices >> i & 1) != 0 || !device.fault.empty()) continue;
+    const std::uint16_t number = intern(names_.classes, device.device_class);
+    if (supply_.devices.size() <= number) supply_.devices.resize(number + 1u);
+    supply_.devices[number] += sign * 1000;
+  }
 }
 
 // The node's room from its record and what is held of it.
@@ -231,6 +251,7 @@ void Cluster::take_over_spec(NodeId id) {
   const ShapeIndex shape = states_.shape_with(kinds, layout);
   Node& node = nodes_[id.value];
   node.takes_tasks = record.up && !record.drained;
+  count_supply(id, +1);
   enter(node, {shape, record.spec.cpu.value, record.spec.memory.value, usable,
                states_.shape(shape).empty});
   recompute(id);
@@ -246,6 +267,25 @@ void Cluster::rank_names() const {
   std::uint32_t rank = 0;
   for (const auto& [name, id] : by_name_) name_ranks_[id.value] = rank++;
 }
+
+namespace {
+
+// What fits nowhere without.
+RoomBound least_of(const Request& request) {
+  RoomBound bound{capped(request.cpu), capped(request.memory >> 20), 0, 0};
+  for (const DeviceNeed& need : request.devices) {
+    if (need.is_whole()) {
+      bound.idle = static_cast<std::uint8_t>(std::clamp(need.count, int{bound.idle}, 255));
+    } else {
+      const int less = GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0;
+      bound.share =
+          static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, need.share - less));
+    }
+  }
+  return bound;
+}
+
+}  // namespace
 
 const Request& Cluster::compile(const TaskRequest& source) {
   std::string key;
@@ -288,6 +328,7 @@ const Request& Cluster::compile(const TaskRequest& source) {
     }
     request.devices.push_back(std::move(need));
   }
+  request.least = least_of(request);
   requests_.push_back(std::move(request));
   return requests_.back();
 }

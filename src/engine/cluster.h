@@ -7,6 +7,7 @@
 // to take or give back once the tables have grown to the cluster's size.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -36,7 +37,9 @@ struct DeviceNeed {
   std::uint16_t partition = 0;       // number of the profile's name, from 1; 0: none asked for
   std::vector<PartitionKind> kinds;  // of that name, by table; length 0: the table has none
   bool is_whole() const { return share == 1000; }
-  bool accepts(std::uint16_t model) const;
+  bool accepts(std::uint16_t model) const {
+    return models.empty() || std::find(models.begin(), models.end(), model) != models.end();
+  }
   // Against a queue's limits: thousandths a task. A slice accounted by memory
   // only counts as a whole device, since its share is known only once placed.
   std::int64_t charge() const {
@@ -51,19 +54,26 @@ struct Request {
   std::int64_t memory = 0;
   std::vector<DeviceNeed> devices;
   TaskRequest source;
+  RoomBound least;  // of what it asks
 };
 
 // Whether the room of one device suffices for one unit of the need.
 bool device_fits(const DeviceRoom& device, const DeviceNeed& need);
-// Bounds of what a room has and of what one task asks: see RoomBound.
+// At least what the room has.
 RoomBound bound_of(const NodeRoom& room);
-RoomBound bound_of(const Request& request);
 // Whether one task of the request fits on the node now.
 bool fits(const NodeRoom& node, const Request& request);
 // At most so many tasks of the request fit on the node at once: exact for a
 // request with at most one device group of count 1 or of whole devices, else
 // an upper bound.
 std::int32_t slots(const NodeRoom& node, const Request& request);
+
+// What all nodes together have that take tasks, sound devices only.
+struct Supply {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  std::vector<std::int64_t> devices;  // thousandths by device class
+};
 
 // Owns the nodes' books. A node's room is what a new task may take: the free
 // part, less what is earmarked by claims. Where claims exist it is the smaller
@@ -87,6 +97,8 @@ class Cluster {
   }
   // Another number whenever nodes came, left, or changed their path of domains.
   std::uint64_t topology_version() const { return membership_ + path_changes_; }
+  // Likewise, and whenever what a node tells of its links changed.
+  std::uint64_t links_version() const { return topology_version() + link_changes_; }
   // Order of the node's name among all nodes.
   std::uint32_t name_rank(NodeId node) const;
 
@@ -95,6 +107,7 @@ class Cluster {
   std::size_t request_count() const { return requests_.size(); }
   const Request& request(std::uint32_t id) const { return requests_[id]; }
   std::string_view class_name(std::uint16_t id) const { return names_.classes[id]; }
+  std::optional<std::uint16_t> find_class(std::string_view name) const;
   std::string_view model_name(std::uint16_t id) const { return names_.models[id]; }
   std::string_view profile_name(const DeviceNeed& need) const {
     return names_.profiles[need.partition - std::size_t{1}];
@@ -106,6 +119,7 @@ class Cluster {
     return states_.room(here.state, node, here.version);
   }
   NodeRoom capacity(NodeId node) const;
+  const Supply& supply() const { return supply_; }
   // Only makes room() of these nodes faster: they are fetched side by side.
   void prefetch(std::span<const NodeId> nodes) const;
   std::span<const Holding> holdings(NodeId node) const {
@@ -197,6 +211,7 @@ class Cluster {
   static std::uint16_t intern(std::vector<std::string>& names, std::string_view name);
   std::uint16_t table_of(const std::vector<PartitionProfile>& profiles);
   void take_over_spec(NodeId node);
+  void count_supply(NodeId node, int sign);
   void empty_into(NodeId node, Scratch& scratch) const;
   void book(Scratch& scratch, const Holding& holding, int sign) const;
   void change_room(Node& node, const Holding& holding, int sign);
@@ -216,6 +231,7 @@ class Cluster {
   std::deque<PartitionTable> tables_{1};  // stable addresses; number 0 is none
   RoomStates states_;
   HoldingLists holdings_;
+  Supply supply_;
   std::map<NodeId, std::vector<Holding>> claims_;  // of the few nodes that have any
   std::vector<DeviceState> changing_;              // the devices of a room that changes
   std::vector<Change> log_;                        // by change, modulo its size (a power of two)
@@ -223,6 +239,7 @@ class Cluster {
   std::uint64_t last_change_ = 0;
   std::uint64_t membership_ = 0;
   std::uint64_t path_changes_ = 0;
+  std::uint64_t link_changes_ = 0;
 };
 
 }  // namespace gridfold

@@ -126,6 +126,7 @@ std::int32_t choose_start(const NodeRoom& node, const Request& request, DeviceMa
 }
 
 std::int64_t partition_loss(const NodeRoom& node, const Request& request, DeviceMask devices) {
+  if (node.layout == nullptr) return 0;  // nothing is split
   return partition_choice(node, request, devices).lost;
 }
 

@@ -73,6 +73,14 @@ std::int64_t DomainSlots::best_score(const Request& request, DomainId domain) {
   return best_of(up_to_date(request), request, domain);
 }
 
+void DomainSlots::nearest(const Request& request, const DomainShelf::Ring& ring, std::int64_t tasks,
+                          std::size_t count, DomainOrder& order, DomainShelf::Near& near) {
+  Row& row = up_to_date(request);
+  if (!row.shelf.holds(ring, epoch_))
+    row.shelf.fill(ring, epoch_, tree_, rings(ring.level).front(), row.slots);
+  row.shelf.nearest(tasks, count, row.slots, order, near);
+}
+
 DomainSlots::Row& DomainSlots::up_to_date(const Request& request) {
   tree();
   if (request.id >= rows_.size()) rows_.resize(request.id + 1);
@@ -109,6 +117,7 @@ void DomainSlots::rebuild(Row& row, const Request& request) {
   row.counted_state = 0;
   row.epoch = epoch_;
   row.position = cluster_.last_change();
+  row.shelf = DomainShelf();
   for (std::uint32_t i = 0; i < cluster_.size(); ++i) recount(row, request, NodeId(i));
 }
 
@@ -121,6 +130,7 @@ void DomainSlots::recount(Row& row, const Request& request, NodeId node) {
   for (; !domain.is_none(); domain = tree_.parent(domain)) {
     row.slots[domain.value] += now - before;
     row.best_unknown[domain.value] = 1;
+    row.shelf.take_off(domain);
   }
 }
 

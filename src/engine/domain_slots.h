@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/cluster.h"
+#include "engine/domain_shelf.h"
 #include "engine/placement.h"
 #include "topology/domain_tree.h"
 
@@ -55,6 +56,8 @@ class DomainSlots {
     // The state (its serial, from 1) of the node that was counted last.
     std::uint64_t counted_state = 0;
     std::int64_t counted = 0;
+    // The nearest ring that was asked for last.
+    DomainShelf shelf;
   };
   const Row& row(const Request& request);
 
@@ -62,6 +65,12 @@ class DomainSlots {
   Choice choice(const Request& request, NodeId node);
   // The best score of a node beneath that has room; kNoScore when none has.
   std::int64_t best_score(const Request& request, DomainId domain);
+
+  // What TreePacking::homes() gives of the nearest ring with Look::kOnlyHere, up to
+  // `count` homes of them, without going through the ring. For orders that stay
+  // the same from call to call.
+  void nearest(const Request& request, const DomainShelf::Ring& ring, std::int64_t tasks,
+               std::size_t count, DomainOrder& order, DomainShelf::Near& near);
 
   const PlacementPolicy& policy() const { return policy_; }
   // The policy has learned something.

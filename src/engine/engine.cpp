@@ -11,14 +11,15 @@
 
 namespace gridfold {
 
-Engine::Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy)
-    : state_(std::make_unique<State>(options, std::move(policy))) {}
+Engine::Engine(EngineOptions options, Policies policies)
+    : state_(std::make_unique<State>(options, std::move(policies))) {}
 Engine::~Engine() = default;
 Engine::Engine(Engine&&) noexcept = default;
 
 const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
+  s.queues.set_time(now);
   s.turn->clear();
   s.turn->number = ++s.turn_number;
   s.turn->random = s.random.state();
@@ -35,19 +36,29 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.quota_freed = false;
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
+  s.set_next_plan();
 
-  if (!s.solve_awaited) {
+  if (s.awaited_plan == 0) {
     if (auto problem = s.policy->problem()) {
-      s.solve_awaited = true;
-      s.out.solves.push_back({++s.solves, std::move(problem)});
+      s.awaited_plan = ++s.solves;
+      s.out.solves.push_back({s.awaited_plan, std::move(problem)});
     }
   }
+  if (s.rounds.policy) s.hold_round();
   for (const SavedJob& saved : s.turn->jobs.all()) {
     s.out.changed_jobs.push_back(saved.job);
     if (!saved.was_there) s.out.new_jobs.push_back(saved.job);
   }
   for (const auto& [id, before] : s.turn->nodes) s.out.changed_nodes.push_back(id);
+  if (!s.turn->empty()) {
+    for (const JobId job : s.reported_jobs) {
+      if (s.jobs.has(job)) s.out.changed_jobs.push_back(job);
+    }
+    s.reported_jobs.clear();
+  }
   std::sort(s.out.changed_jobs.begin(), s.out.changed_jobs.end());
+  s.out.changed_jobs.erase(std::unique(s.out.changed_jobs.begin(), s.out.changed_jobs.end()),
+                           s.out.changed_jobs.end());
   std::sort(s.out.new_jobs.begin(), s.out.new_jobs.end());
   std::sort(s.out.changed_nodes.begin(), s.out.changed_nodes.end());
   if (!s.turn->empty()) {
@@ -65,8 +76,11 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
 }
 
 Instant Engine::next_wake() const {
-  return state_->timers.empty() ? Instant::never() : state_->timers.begin()->first;
+  const auto& timers = state_->timers;
+  return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
+                   state_->plans.next});
 }
+Instant Engine::next_round() const { return state_->rounds.due; }
 
 const JobRecord* Engine::job(JobId id) const {
   const EngineJob* job = state_->find(id);
@@ -88,9 +102,14 @@ const QueueSpec* Engine::queue(std::string_view name) const {
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
 }
 
+bool Engine::links_known() const { return state_->communication.is_known(); }
+
 QueueUsage Engine::usage(std::string_view queue) const {
   const auto id = state_->queues.find(queue);
-  return id ? state_->queues.usage(*id, state_->cluster) : QueueUsage{};
+  if (!id) return {};
+  QueueUsage usage = state_->queues.usage(*id);
+  if (state_->queues.takes_turns()) usage.share = state_->queues.share_of(*id);
+  return usage;
 }
 
 // --- Records and the journal ---
@@ -144,12 +163,15 @@ bool waits_for_room(const JobRecord& record) {
 
 }  // namespace
 
-JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
+JobShape& Engine::State::shape_of(const JobRecord& record) {
+  const std::shared_ptr<const JobSpec>& spec = record.spec;
+  const std::uint32_t runs = run_class(record);
   constexpr std::size_t kRecent = 1024;
   const auto recent = recent_shapes.find(spec.get());
-  if (recent != recent_shapes.end()) return *recent->second.shape;
+  if (recent != recent_shapes.end() && recent->second.run_class == runs)
+    return *recent->second.shape;
 
-  const QueueId queue = queues.intern(spec->queue);
+  const QueueId queue = queues.place_of(spec->queue, spec->tenant);
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
   std::vector<const Request*> requests;
   std::vector<std::uint32_t> key{queue.value, filler};
@@ -163,6 +185,12 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
     const auto next = static_cast<std::uint32_t>(wishes.size());
     key.push_back(wishes.emplace(wish, next).first->second);
   }
+  // What is said of room alone holds for jobs of any length; beside reservations
+  // length matters.
+  if (runs != 0) {
+    key.push_back(UINT32_MAX);
+    key.push_back(runs);
+  }
   std::unique_ptr<JobShape>& shape = shapes[std::move(key)];
   if (!shape) {
     shape = std::make_unique<JobShape>();
@@ -175,34 +203,39 @@ JobShape& Engine::State::shape_of(const std::shared_ptr<const JobSpec>& spec) {
     shape->requests = std::move(requests);
   }
   if (recent_shapes.size() == kRecent) recent_shapes.clear();
-  recent_shapes[spec.get()] = {spec, shape.get()};
+  recent_shapes[spec.get()] = {spec, shape.get(), runs};
   return *shape;
 }
 
 // Puts everything that follows from the record into the derived state.
 void Engine::State::attach(EngineJob& job) {
   const JobRecord& record = job.record;
-  job.shape = &shape_of(record.spec);
+  job.shape = &shape_of(record);
   job.queue = job.shape->group.queue;
   job.requests = job.shape->requests;
+  job.by_rounds = rounds.policy && goes_by_rounds(*record.spec);
+  if (job.by_rounds && !is_terminal(record.state)) rounds.jobs.insert(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);
     if (!record.tasks[i].claim.node.is_none()) book_claim(job, i);
   }
   queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
-  if (has_claim(record)) {
-    claiming.insert(key_of(job));
+  if (record.state == JobState::kPending && has_claim(record)) {
+    begin_claiming(job);
   } else if (waits_for_room(record)) {
     enter_queue(job);
   }
+  if (is_sending(record)) begin_sending(record);
   set_timer(job);
 }
 
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
+  if (is_sending(record)) end_sending(record);
   leave_queue(job);
-  if (!claiming.empty()) claiming.erase(key_of(job));
+  end_claiming(job);
+  if (job.by_rounds) rounds.jobs.erase(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
     if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);
@@ -230,6 +263,7 @@ void Engine::State::commit_until(std::uint64_t last) {
     if (entry.first > last) {
       ended[kept++] = entry;
     } else if (EngineJob* job = find(entry.second)) {
+      note_run_time(job->record);
       detach(*job);
       jobs.erase(entry.second);
     }
@@ -257,9 +291,6 @@ void Engine::State::undo_from(std::uint64_t from) {
         cluster.remove_last();
       }
     }
-    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it) {
-      it->second ? queues.configure(*it->second) : queues.remove(it->first);
-    }
     for (SavedJob& entry : saved) {
       if (!entry.was_there) continue;
       EngineJob& job = jobs.at(entry.job);
@@ -267,10 +298,23 @@ void Engine::State::undo_from(std::uint64_t from) {
       job.saved_in_turn = 0;
       attach(job);
     }
+    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it)
+      configure_queue(it->first, it->second ? &*it->second : nullptr);
     random.restore(undone.random);
+    if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
     std::erase_if(ended, [&](const auto& entry) { return entry.first == undone.number; });
   }
   quota_freed = true;
+}
+
+// Its own time limit or its queue's, whichever is shorter.
+std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
+  std::optional<Duration> limit;
+  for (const Limit<Duration>& of :
+       {job.record.spec->time_limit, queues.spec(job.queue).longest_run}) {
+    if (!of.is_unlimited() && (!limit || of.bound() < *limit)) limit = of.bound();
+  }
+  return limit;
 }
 
 // The earliest of: its time limit, and the restarts that wait for their time.
@@ -278,8 +322,8 @@ void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
   const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
-  if (runs && !record.spec->time_limit.is_unlimited() && !record.started_at.is_never())
-    due = record.started_at + record.spec->time_limit.bound();
+  if (const auto limit = run_limit(job); runs && limit && !record.started_at.is_never())
+    due = record.started_at + *limit;
   if (runs) {
     for (const TaskRecord& task : record.tasks) {
       if (task.phase == TaskPhase::kBackoff) due = std::min(due, task.not_before);

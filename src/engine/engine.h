@@ -14,6 +14,7 @@
 // the turn and those after it. One thread.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,9 @@
 #include "engine/cluster.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "engine/backfill_options.h"
+#include "engine/round_policy.h"
+#include "engine/run_times.h"
 #include "model/decision.h"
 #include "model/event.h"
 
@@ -43,8 +47,14 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
+  // What queues have held counts half after this time when they take turns by
+  // their share; zero: only what they hold.
+  Duration usage_half_life{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
+  // How the domains of each level are joined (topology/site_fabric.h checks it).
+  std::vector<LevelLinks> fabric;
+  BackfillOptions backfill;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -54,11 +64,25 @@ struct QueueUsage {
   std::map<std::string, std::int64_t> devices;
   std::int64_t running_jobs = 0;
   std::int64_t pending_jobs = 0;
+  // Its dominant share by its weight, in millionths, where queues take turns.
+  std::optional<std::int64_t> share;
+};
+
+// What decides: where jobs are placed when there is room, and, if there is one,
+// a policy that decides in rounds about the training jobs that it takes.
+struct Policies {
+  std::unique_ptr<PlacementPolicy> placement;
+  std::unique_ptr<RoundPolicy> rounds;
+  std::unique_ptr<RunTimes> run_times;  // null: limits are all that is known
+
+  template <std::derived_from<PlacementPolicy> Placement>
+  Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)
+      : placement(std::move(p)), rounds(std::move(r)) {}
 };
 
 class Engine {
  public:
-  Engine(EngineOptions options, std::unique_ptr<PlacementPolicy> policy);
+  Engine(EngineOptions options, Policies policies);
   ~Engine();
   Engine(Engine&&) noexcept;
 
@@ -68,6 +92,9 @@ class Engine {
   // The next time at which step() has something to do without an event;
   // Instant::never() when nothing is timed.
   Instant next_wake() const;
+  // When the policy of the rounds is asked next, at the earliest; never() while
+  // there is nothing to ask it.
+  Instant next_round() const;
 
   // --- Reading; valid until the next step ---
 
@@ -87,6 +114,9 @@ class Engine {
   std::vector<Reason> explain(JobId id) const;
   // The deciding reason alone: cheap enough for every row of a list.
   std::optional<Reason> main_reason(JobId id) const;
+
+  // Whether any node tells its links: else no time of communication is known.
+  bool links_known() const;
 
   // Recounts all derived state from the records; the first difference found,
   // or empty.

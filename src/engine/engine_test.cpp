@@ -302,7 +302,7 @@ TEST_F(EngineTest, LostNodeFreesOnlyWhenFenced) {
 TEST_F(EngineTest, QuotaHoldsAndSaysHowMuchIsShort) {
   nodes(2, 8);
   QueueSpec queue;
-  queue.devices["gpu"] = 8000;
+  queue.limit.devices["gpu"] = 8000;
   step({QueueConfigured{queue}});
   submit(gang(1, 6));
   const JobId b = submit(gang(1, 4));

@@ -150,11 +150,14 @@ std::vector<Reason> Engine::explain(JobId id) const {
   if (!s.queues.exists(job->queue))
     reasons.emplace_back(ReasonCode::kQueueClosed,
                          std::vector<Reason::Param>{{"queue", record.spec->queue}});
+  const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
+  s.add_round_reasons(*job, reasons, before_room);
   if (job->group != nullptr) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
     for (const auto& [key, shape] : s.shapes) {
+      if (s.queues.takes_turns() && shape->group.queue != job->queue) continue;
       for (const PendingKey& other : shape->group.jobs) {
         if (!(other < mine)) break;
         ++ahead;
@@ -163,6 +166,12 @@ std::vector<Reason> Engine::explain(JobId id) const {
     if (ahead > 0)
       reasons.emplace_back(ReasonCode::kBehindInQueue,
                            std::vector<Reason::Param>{{"position", ahead + 1}});
+    if (s.queues.takes_turns()) {
+      reasons.emplace_back(
+          ReasonCode::kQueueTurn,
+          std::vector<Reason::Param>{{"queue", record.spec->queue},
+                                     {"share", s.queues.share_of(s.queues.queue_of(job->queue))}});
+    }
   }
   if (reasons.empty()) reasons.emplace_back(ReasonCode::kNotYetConsidered);
   return reasons;
@@ -176,6 +185,7 @@ std::optional<Reason> Engine::main_reason(JobId id) const {
   if (record.held || !record.waits_for.empty() || !s.queues.exists(job->queue))
     return explain(id).front();
   std::vector<Reason> reasons = s.room_reasons(*job);
+  s.add_round_reasons(*job, reasons, 0);
   if (reasons.empty()) return Reason(ReasonCode::kNotYetConsidered);
   return std::move(reasons.front());
 }
@@ -208,9 +218,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
   if (GRIDFOLD_PLANTED_BUG(reason_hides_quota)) {
     reasons.emplace_back(ReasonCode::kInsufficientFree);
-  } else if (auto never = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kLimit)) {
+  } else if (auto never = queues.blocked(job.queue, asks, QueueTree::Against::kLimit)) {
     reasons.push_back(std::move(*never));
-  } else if (auto used = queues.blocked(job.queue, cluster, asks, QueueTree::Against::kFree)) {
+  } else if (auto used = queues.blocked(job.queue, asks, QueueTree::Against::kFree)) {
     reasons.push_back(std::move(*used));
   }
 

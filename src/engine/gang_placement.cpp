@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/tie_rank.h"
@@ -9,10 +10,10 @@
 namespace gridfold {
 namespace {
 
-// How many of equally good homes are weighed by their expected cost, and how
-// often a count that proved too high is corrected.
-constexpr std::size_t kMostWeighed = 8;
+// How often a count that proved too high is corrected.
 constexpr int kMostCorrections = 64;
+
+constexpr DomainId kRoot = DomainTree::root();
 
 std::int64_t sum_of(std::span<const GangPart> parts, std::int64_t GangPart::*member) {
   std::int64_t sum = 0;
@@ -23,7 +24,7 @@ std::int64_t sum_of(std::span<const GangPart> parts, std::int64_t GangPart::*mem
 }  // namespace
 
 GangPlacer::GangPlacer(const Cluster& cluster, DomainSlots& slots, TieBreak tie_break,
-                       std::uint64_t seed, const GangCost* cost)
+                       std::uint64_t seed, GangCost* cost)
     : cluster_(cluster),
       slots_(slots),
       tie_break_(slots.policy().draws_among_equals() ? TieBreak::kRandom : tie_break),
@@ -43,6 +44,8 @@ std::uint64_t GangPlacer::Order::rank(DomainId domain) {
 
 const GangPlan* GangPlacer::plan(const Gang& gang, RandomStream& random) {
   tree_ = &slots_.tree();
+  plan_.expected.reset();
+  plan_.otherwise.reset();
   salt_ = tie_break_ == TieBreak::kRandom ? random.next() : seed_;
   const Request& first = *gang.parts.front().request;
   const bool alike = std::all_of(gang.parts.begin(), gang.parts.end(),
@@ -58,6 +61,12 @@ const GangPlan* GangPlacer::plan_alike(const Gang& gang, const Request& request)
   const std::int64_t least = sum_of(gang.parts, &GangPart::min);
   room_ = slots_.row(request).slots;
   order_.request = &request;
+  // The usual case, in which no list of domains is gone through.
+  if (find_near(gang, request, wanted)) {
+    const HomeChoice first = weighed(near_.homes, near_.others, DecidedBy::kFewestDomains);
+    if (fill_first(gang, request, wanted, first)) return &plan_;
+    if (!correct()) return nullptr;
+  }
   for (int corrections = 0; corrections <= kMostCorrections; ++corrections) {
     count_segments(wish);
     std::int64_t tasks = std::min(wanted, most_tasks(wish));
@@ -96,60 +105,96 @@ std::int64_t GangPlacer::most_tasks(const TopologyWish& wish) {
   return most;
 }
 
+// Looks up the best homes of the nearest ring; false when none of it holds so many
+// tasks, or when which is taken does not follow from their order alone.
+bool GangPlacer::find_near(const Gang& gang, const Request& request, std::int64_t tasks) {
+  const TopologyWish& wish = *gang.wish;
+  if (wish.segments || !wish.spread.empty() || wish.prefer == kNodeLevel) return false;
+  if (tie_break_ == TieBreak::kRandom) return false;  // ranks are drawn for each plan
+  if (cost_ != nullptr && cost_->weighs(gang)) return false;
+  slots_.nearest(request, {wish.prefer, wish.require}, tasks, 2, order_, near_);
+  return !near_.homes.empty();
+}
+
+// The domains in which so many tasks may be together, nearest first.
+void GangPlacer::list_rings(const TopologyWish& wish) {
+  rings_.clear();
+  // A gang to be spread has no wish to be near but what it says.
+  if (wish.spread.empty() || !wish.prefer.empty()) {
+    const std::string& nearest_level =
+        wish.prefer.empty() && wish.segments ? wish.segments->within : wish.prefer;
+    for (const auto& ring : slots_.rings(nearest_level)) rings_.push_back(ring);
+  } else {
+    rings_.emplace_back();
+  }
+  if (!wish.require.empty()) {
+    rings_.push_back(tree_->domains_at(wish.require));
+  } else {
+    rings_.push_back(std::span(&kRoot, 1));
+  }
+}
+
 // Finds the home of so many tasks, and their seats in it.
 bool GangPlacer::plan_number(const Gang& gang, const Request& request, std::int64_t tasks) {
   const TopologyWish& wish = *gang.wish;
+  list_rings(wish);
+  if (cost_ != nullptr && cost_->weighs(gang)) return plan_weighed(gang, request, tasks);
   TreePacking packing(*tree_, order_);
-  const bool spread = !wish.spread.empty();
   const std::int64_t units = wish.segments ? tasks / wish.segments->size : tasks;
   packing.count(wish.segments ? Room(segment_room_) : room_,
                 wish.segments               ? std::string_view(wish.segments->within)
                 : wish.prefer == kNodeLevel ? kNodeLevel
                                             : std::string_view());
   std::span<const TreePacking::Home> homes;
-  const auto look_in = [&](std::span<const DomainId> ring, bool nearest) {
-    homes = spread ? packing.spread_homes(ring, wish.require, wish.spread, tasks)
-                   : packing.homes(
-                         ring, wish.require, units,
-                         nearest ? TreePacking::Look::kOnlyHere : TreePacking::Look::kBeneathToo);
-  };
-  // A gang to be spread has no wish to be near but what it says.
-  if (!spread || !wish.prefer.empty()) {
-    const std::string& nearest_level =
-        wish.prefer.empty() && wish.segments ? wish.segments->within : wish.prefer;
-    const auto& rings = slots_.rings(nearest_level);
-    for (std::size_t i = 0; i < rings.size() && homes.empty(); ++i) look_in(rings[i], i == 0);
-  }
-  if (homes.empty() && !wish.require.empty()) look_in(tree_->domains_at(wish.require), false);
-  if (homes.empty() && wish.require.empty()) {
-    const DomainId root = DomainTree::root();
-    look_in(std::span(&root, 1), false);
+  for (std::size_t i = 0; i < rings_.size() && homes.empty(); ++i) {
+    const auto look = i == 0 ? TreePacking::Look::kOnlyHere : TreePacking::Look::kBeneathToo;
+    homes = wish.spread.empty() ? packing.homes(rings_[i], wish.require, units, look)
+                                : packing.spread_homes(rings_[i], wish.require, wish.spread, tasks);
   }
   if (homes.empty()) return false;
+  return fill_first(gang, request, tasks,
+                    weighed(homes, packing.others(),
+                            wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest));
+}
 
-  equals_.clear();
-  const std::size_t weighed = cost_ == nullptr ? 1 : std::min(homes.size(), kMostWeighed);
-  for (std::size_t i = 0; i < weighed; ++i) equals_.push_back(homes[i].domain);
-  bool found = false;
-  std::int64_t least_cost = 0;
-  for (const DomainId home : equals_) {
-    if (!fill(wish, request, home, tasks)) continue;
-    number_seats(gang, tasks);
-    if (cost_ == nullptr) return true;
-    const std::int64_t cost = cost_->cost(gang, plan_.seats);
-    if (!found || cost < least_cost) {
-      std::swap(best_plan_, plan_);
-      least_cost = cost;
-    }
-    found = true;
+bool GangPlacer::fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                            const HomeChoice& first) {
+  if (!fill(*gang.wish, request, first.domain, tasks)) return false;
+  number_seats(gang, tasks);
+  plan_.home = first;
+  return true;
+}
+
+// What told the first home from the next: among equals by the counts its best
+// node's score or the tie rule, else a count.
+HomeChoice GangPlacer::weighed(std::span<const TreePacking::Home> homes,
+                               const TreePacking::Others& others, DecidedBy measure) const {
+  const TreePacking::Home& home = homes.front();
+  HomeChoice choice;
+  choice.domain = home.domain;
+  choice.feasible_domains = others.holding;
+  const auto decided = [&](const TreePacking::Home& next, DecidedBy by,
+                           std::int64_t TreePacking::Home::*value) {
+    choice.runner_up = next.domain;
+    choice.by = by;
+    choice.value = home.*value;
+    choice.runner_up_value = next.*value;
+  };
+  using Home = TreePacking::Home;
+  if (homes.size() > 1) {
+    const bool tie = home.score == homes[1].score;
+    decided(homes[1], tie ? tie_rule(tie_break_) : DecidedBy::kScore, &Home::score);
+  } else if (others.next) {
+    const bool counted = home.measure != others.next->measure;
+    decided(*others.next, counted ? measure : DecidedBy::kLeastLeft,
+            counted ? &Home::measure : &Home::left);
   }
-  if (found) std::swap(best_plan_, plan_);
-  return found;
+  return choice;
 }
 
 // Seats for so many tasks in the domain.
 bool GangPlacer::fill(const TopologyWish& wish, const Request& request, DomainId home,
-                      std::int64_t tasks) {
+                      std::int64_t tasks, Fill how) {
   TreePacking packing(*tree_, order_);
   shares_.clear();
   if (wish.segments) {
@@ -174,15 +219,25 @@ bool GangPlacer::fill(const TopologyWish& wish, const Request& request, DomainId
     for (const TreePacking::Share& share : segment_shares_)
       packing.pack(share.domain, share.units, shares_);
   } else {
-    packing.count(room_, wish.prefer == kNodeLevel ? kNodeLevel : std::string_view());
+    const bool by_node = how == Fill::kFewestNodes || wish.prefer == kNodeLevel;
+    packing.count(how == Fill::kQuiet ? Room(quiet_room_) : room_,
+                  by_node ? kNodeLevel : std::string_view());
     packing.pack(home, tasks, shares_);
   }
   seating_.begin(NodeSeating::Memory::kNone, salt_);
   plan_.seats.clear();
   for (const TreePacking::Share& share : shares_) {
-    const auto nodes = share.own_nodes_only ? tree_->nodes_directly_in(share.domain)
-                                            : tree_->nodes_beneath(share.domain);
-    const bool all = !share.own_nodes_only && share.units == room_[share.domain.value];
+    auto nodes = share.own_nodes_only ? tree_->nodes_directly_in(share.domain)
+                                      : tree_->nodes_beneath(share.domain);
+    bool all = !share.own_nodes_only && share.units == room_[share.domain.value];
+    if (how == Fill::kQuiet) {
+      quiet_nodes_.clear();
+      for (const NodeId node : nodes) {
+        if (quiet_room_[tree_->domain_of(node).value] > 0) quiet_nodes_.push_back(node);
+      }
+      nodes = quiet_nodes_;
+      all = false;
+    }
     const auto take = all ? NodeSeating::Take::kAll : NodeSeating::Take::kBest;
     if (seating_.seat(request, nodes, share.units, take, plan_.seats) < share.units) return false;
   }

@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/node_seating.h"
+#include "model/job_traffic.h"
+#include "topology/step_time.h"
 #include "topology/tree_packing.h"
 
 namespace gridfold {
@@ -50,11 +53,26 @@ struct GangPart {
 struct Gang {
   std::span<const GangPart> parts;
   const TopologyWish* wish = nullptr;
+  const JobTraffic* traffic = nullptr;  // what its ranks exchange, where that is told
+};
+
+// Why the gang lies in this domain, see WhyDomain; in ids of the tree.
+struct HomeChoice {
+  DomainId domain = DomainTree::root();
+  DomainId runner_up = DomainId::none();
+  DecidedBy by = DecidedBy::kOnlyOne;
+  std::int32_t feasible_domains = 1;
+  std::int64_t value = 0;
+  std::int64_t runner_up_value = 0;
 };
 
 struct GangPlan {
   std::vector<GangSeat> seats;    // part after part, each in order of rank
   std::vector<std::size_t> ends;  // by part: the end of its seats
+  HomeChoice home;
+  // Where places were weighed: what these cost, and the fastest of the others.
+  std::optional<StepTime> expected;
+  std::optional<StepTime> otherwise;
 
   std::span<const GangSeat> seats_of(std::size_t part) const {
     const std::size_t first = part == 0 ? 0 : ends[part - 1];
@@ -62,12 +80,38 @@ struct GangPlan {
   }
 };
 
-// What placing the gang on these seats would cost it, in any unit: less is
-// better. Decides between places that are equally good by counts of domains.
+// How long one step of the gang takes on given seats. Weighs places against each
+// other (gang_weighing.cpp says by what rule); what it says of one gang holds
+// until books or nodes change.
 class GangCost {
  public:
   virtual ~GangCost() = default;
-  virtual std::int64_t cost(const Gang& gang, std::span<const GangSeat> seats) const = 0;
+  // Whether it can say anything of this gang.
+  virtual bool weighs(const Gang& gang) {
+    static_cast<void>(gang);
+    return true;
+  }
+  // Empty: not known for these seats, which are sorted along the tree.
+  virtual std::optional<StepTime> cost(const Gang& gang, std::span<const GangSeat> seats) = 0;
+  // The same if nobody else sent anything.
+  virtual std::optional<StepTime> undisturbed(const Gang& gang, std::span<const GangSeat> seats) {
+    return cost(gang, seats);
+  }
+  // Whether others send over the domain's way up.
+  virtual bool is_loaded(DomainId domain) {
+    static_cast<void>(domain);
+    return false;
+  }
+  // Domains of one kind are joined alike.
+  virtual std::uint32_t kind_of(DomainId domain) {
+    static_cast<void>(domain);
+    return 0;
+  }
+  // Brings seats of alike tasks into the order of ranks in which the step is
+  // fastest, as far as that was found, and gives its time.
+  virtual std::optional<StepTime> order_ranks(const Gang& gang, std::span<GangSeat> seats) {
+    return cost(gang, seats);
+  }
 };
 
 class GangPlacer {
@@ -75,7 +119,7 @@ class GangPlacer {
   // `seed` is that of TieBreak::kSeededOrder. `cost` may be null; else it
   // outlives the placer.
   GangPlacer(const Cluster& cluster, DomainSlots& slots, TieBreak tie_break, std::uint64_t seed,
-             const GangCost* cost = nullptr);
+             GangCost* cost = nullptr);
 
   // Null when the gang does not fit, valid until the next call. Draws from
   // `random` only where ties are broken at random.
@@ -86,12 +130,48 @@ class GangPlacer {
 
   const GangPlan* plan_alike(const Gang& gang, const Request& request);
   bool plan_number(const Gang& gang, const Request& request, std::int64_t tasks);
-  bool fill(const TopologyWish& wish, const Request& request, DomainId home, std::int64_t tasks);
+  bool find_near(const Gang& gang, const Request& request, std::int64_t tasks);
+  bool fill_first(const Gang& gang, const Request& request, std::int64_t tasks,
+                  const HomeChoice& first);
+  void list_rings(const TopologyWish& wish);
+  // How the seats in a domain are chosen.
+  enum class Fill : std::uint8_t {
+    kByScore,      // rule 4
+    kFewestNodes,  // likewise, but down to the nodes: the fewest of them
+    kQuiet,        // like rule 4, past domains over whose way up others send
+  };
+  bool fill(const TopologyWish& wish, const Request& request, DomainId home, std::int64_t tasks,
+            Fill how = Fill::kByScore);
   std::int64_t most_tasks(const TopologyWish& wish);
   void count_segments(const TopologyWish& wish);
   bool correct();
+  HomeChoice weighed(std::span<const TreePacking::Home> homes, const TreePacking::Others& others,
+                     DecidedBy measure) const;
   void sort_along_tree(std::vector<GangSeat>& seats) const;
   void number_seats(const Gang& gang, std::int64_t tasks);
+
+  // --- gang_weighing.cpp ---
+  struct Weighed {
+    DomainId home;
+    std::size_t ring = 0;
+    std::int64_t measure = 0;
+    std::int64_t left = 0;
+    Fill how = Fill::kByScore;
+    std::optional<StepTime> cost;
+  };
+  bool plan_weighed(const Gang& gang, const Request& request, std::int64_t tasks);
+  void weigh_ring(const Gang& gang, const Request& request, std::int64_t tasks, std::size_t ring,
+                  std::span<const TreePacking::Home> homes);
+  void weigh(const Gang& gang, const Request& request, std::int64_t tasks, Weighed draft);
+  void pick_homes(std::span<const TreePacking::Home> homes);
+  bool may_share_nodes(std::int64_t tasks) const;
+  bool is_slowed_by_others(const Gang& gang);
+  std::size_t first_by_packing() const;
+  std::size_t choose_weighed() const;
+  std::optional<StepTime> fastest_but(std::size_t chosen) const;
+  HomeChoice why_weighed(std::size_t chosen, HomeChoice by_packing) const;
+  bool quieten(DomainId home, std::int64_t tasks);
+  std::size_t most_weighed(const Gang& gang) const;
 
   using Tasks = std::vector<std::int64_t>;  // by part
   const GangPlan* plan_roles(const Gang& gang);
@@ -124,7 +204,7 @@ class GangPlacer {
   DomainSlots& slots_;
   TieBreak tie_break_;
   std::uint64_t seed_;
-  const GangCost* cost_;
+  GangCost* cost_;
 
   // Of the plan being made; kept for their memory.
   const DomainTree* tree_ = nullptr;
@@ -136,10 +216,17 @@ class GangPlacer {
   std::vector<std::int64_t> segment_room_;  // segments
   std::vector<TreePacking::Share> segment_shares_;
   std::vector<TreePacking::Share> shares_;
-  std::vector<DomainId> equals_;
+  DomainShelf::Near near_;
+  std::vector<std::span<const DomainId>> rings_;
   std::vector<std::vector<GangSeat>> part_seats_;
   GangPlan plan_;
-  GangPlan best_plan_;
+
+  // Of the places being weighed.
+  std::vector<TreePacking::Home> picked_;
+  std::vector<Weighed> drafts_;
+  std::vector<std::vector<GangSeat>> weighed_seats_;  // those of drafts_ come first
+  std::vector<std::int64_t> quiet_room_;              // tasks, by domain beneath one home
+  std::vector<NodeId> quiet_nodes_;
 };
 
 }  // namespace gridfold

@@ -22,7 +22,7 @@ class Fullest final : public PlacementPolicy {
 
 class Grid {
  public:
-  explicit Grid(const GangCost* cost = nullptr)
+  explicit Grid(GangCost* cost = nullptr)
       : slots(cluster, policy), placer(cluster, slots, TieBreak::kLowestName, 0, cost) {}
 
   void add(const std::string& name, std::vector<DomainStep> domains, int gpus, int npus = 0) {
@@ -219,6 +219,53 @@ TEST(GangPlacer, RolesOfDifferentRequestsStayTogether) {
   EXPECT_GT(placed, 200);
 }
 
+class ByName final : public DomainOrder {
+ public:
+  ByName(DomainSlots& slots, const Request& request) : slots_(slots), request_(request) {}
+  std::int64_t score(DomainId domain) override { return slots_.best_score(request_, domain); }
+  std::uint64_t rank(DomainId domain) override { return domain.value; }
+
+ private:
+  DomainSlots& slots_;
+  const Request& request_;
+};
+
+// The racks with the least room that suffices, by score and name, as they would
+// be found by looking at all of them.
+void expect_nearest(Grid& grid, const Request& request, const std::vector<std::int64_t>& room,
+                    const std::vector<std::int64_t>& best, RandomStream& random) {
+  const auto tasks = static_cast<std::int64_t>(1 + random.below(13));
+  const DomainShelf::Ring ring{random.chance(1, 3) ? "" : "rack",
+                               random.chance(1, 3) ? "rack" : ""};
+  const std::size_t count = 1 + random.below(3);
+  std::vector<DomainId> expected;
+  for (const DomainId rack : grid.slots.tree().domains_at("rack")) {
+    if (room[rack.value] >= tasks) expected.push_back(rack);
+  }
+  std::stable_sort(expected.begin(), expected.end(), [&](DomainId a, DomainId b) {
+    return std::pair(room[a.value], -best[a.value]) < std::pair(room[b.value], -best[b.value]);
+  });
+  const auto worse = std::find_if(expected.begin(), expected.end(), [&](DomainId rack) {
+    return room[rack.value] > room[expected.front().value];
+  });
+  ByName order(grid.slots, request);
+  DomainShelf::Near near;
+  grid.slots.nearest(request, ring, tasks, count, order, near);
+  ASSERT_EQ(near.others.holding, static_cast<std::int32_t>(expected.size()));
+  ASSERT_EQ(near.others.next.has_value(), worse != expected.end());
+  if (worse != expected.end()) {
+    ASSERT_EQ(near.others.next->domain, *worse);
+  }
+  expected.erase(worse, expected.end());
+  expected.resize(std::min(expected.size(), count));
+  std::vector<DomainId> found;
+  for (const TreePacking::Home& home : near.homes) {
+    ASSERT_EQ(home.left, room[home.domain.value] - tasks);
+    found.push_back(home.domain);
+  }
+  ASSERT_EQ(found, expected);
+}
+
 // The counts follow the books, whatever changes in between.
 TEST(DomainSlots, FollowTheBooks) {
   RandomStream random(1, "slots");
@@ -261,6 +308,7 @@ TEST(DomainSlots, FollowTheBooks) {
     }
     ASSERT_EQ(row.slots, counted) << step;
     ASSERT_EQ(row.feasible_nodes, feasible);
+    expect_nearest(grid, request, counted, best, random);
     for (std::uint32_t d = 0; d < tree.size(); ++d)
       ASSERT_EQ(grid.slots.best_score(request, DomainId(d)), best[d]) << step << " " << d;
   }
@@ -270,11 +318,11 @@ TEST(DomainSlots, FollowTheBooks) {
 TEST(GangPlacer, CostDecidesBetweenEquals) {
   class FarIsCheap final : public GangCost {
    public:
-    std::int64_t cost(const Gang&, std::span<const GangSeat> seats) const override {
-      return -static_cast<std::int64_t>(seats.front().node.value);
+    std::optional<StepTime> cost(const Gang&, std::span<const GangSeat> seats) override {
+      return StepTime{.step = Duration{-static_cast<std::int64_t>(seats.front().node.value)}};
     }
   };
-  const FarIsCheap cost;
+  FarIsCheap cost;
   Grid plain;
   Grid weighed(&cost);
   for (Grid* grid : {&plain, &weighed}) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/gang_placement.h"
+#include "engine/tie_rank.h"
 
 namespace gridfold {
 namespace {
@@ -49,9 +50,20 @@ bool GangPlacer::try_roles(const Gang& gang, const Tasks& tasks) {
     std::sort(homes.begin(), homes.end(), [](const Home& a, const Home& b) {
       return a.left != b.left ? a.left < b.left : a.rank < b.rank;
     });
-    if (homes.size() > kMostHomes) homes.resize(kMostHomes);
-    return std::any_of(homes.begin(), homes.end(),
-                       [&](const Home& home) { return roles_in(gang, tasks, home.domain); });
+    const auto holding = static_cast<std::int32_t>(homes.size());
+    const std::size_t tried = std::min(homes.size(), kMostHomes);
+    for (std::size_t i = 0; i < tried; ++i) {
+      if (!roles_in(gang, tasks, homes[i].domain)) continue;
+      HomeChoice& choice = plan_.home = {homes[i].domain};
+      choice.feasible_domains = holding - static_cast<std::int32_t>(i);
+      if (i + 1 == homes.size()) return true;
+      choice.runner_up = homes[i + 1].domain;
+      choice.value = homes[i].left;
+      choice.runner_up_value = homes[i + 1].left;
+      choice.by = homes[i].left != homes[i + 1].left ? DecidedBy::kLeastLeft : tie_rule(tie_break_);
+      return true;
+    }
+    return false;
   };
   if (!spread || !wish.prefer.empty()) {
     const std::string& nearest =

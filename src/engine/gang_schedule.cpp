@@ -1,5 +1,6 @@
 // Jobs that are placed by the tree of domains: those with a topology of their
-// own, and training gangs where there are domains.
+// own, gangs that say what they exchange where links are known, and training
+// gangs where there are domains.
 #include "base/planted.h"
 #include "engine/state.h"
 
@@ -16,12 +17,29 @@ bool is_hard(const TopologyWish& wish) {
 bool Engine::State::goes_by_tree(const EngineJob& job) {
   const JobSpec& spec = *job.record.spec;
   if (!spec.topology.empty()) return true;
+  if (spec.communication && spec.task_count() > 1 && communication.is_known()) return true;
   return spec.workload_class == WorkloadClass::kTrain && spec.task_count() > 1 &&
          domains.tree().has_domains();
 }
 
-std::vector<Engine::State::Placed> Engine::State::place_by_tree(
-    EngineJob& job, const std::vector<std::int64_t>& target) {
+// For the record, which outlives the tree.
+std::shared_ptr<const WhyDomain> Engine::State::in_words(const HomeChoice& home) {
+  const DomainTree& tree = domains.tree();
+  const auto path = [&](DomainId domain) {
+    return domain == DomainTree::root() ? "grid" : tree.path(domain);
+  };
+  auto why = std::make_shared<WhyDomain>();
+  why->domain = path(home.domain);
+  if (!home.runner_up.is_none()) why->runner_up = path(home.runner_up);
+  why->by = home.by;
+  why->feasible_domains = home.feasible_domains;
+  why->value = home.value;
+  why->runner_up_value = home.runner_up_value;
+  return why;
+}
+
+Engine::State::Placement Engine::State::place_by_tree(EngineJob& job,
+                                                      const std::vector<std::int64_t>& target) {
   const auto& roles = job.record.spec->roles;
   TopologyWish wish = job.record.spec->topology;
   if (GRIDFOLD_PLANTED_BUG(gang_crosses_required_domain)) wish.require.clear();
@@ -30,11 +48,14 @@ std::vector<Engine::State::Placed> Engine::State::place_by_tree(
     const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
     parts.push_back({job.requests[r], target[r], roles[r].min - (lenient ? 1 : 0)});
   }
-  const GangPlan* plan = gangs.plan({parts, &wish}, random);
+  const auto& traffic = job.record.spec->communication;
+  const GangPlan* plan = gangs.plan({parts, &wish, traffic ? &*traffic : nullptr}, random);
   if (plan == nullptr) {
     if (is_hard(wish)) return {};
     return place_anywhere(job, target);
   }
+  expected_step = plan->expected;
+  otherwise_step = plan->otherwise;
   std::vector<Placed> placed;
   placed.reserve(plan->seats.size());
   std::uint32_t first = 0;
@@ -44,12 +65,14 @@ std::vector<Engine::State::Placed> Engine::State::place_by_tree(
     std::uint32_t task = first;
     for (const GangSeat& seat : plan->seats_of(r)) {
       cluster.take(seat.allocation(), {job.record.id, task}, request);
-      placed.push_back({task, seat.allocation(), feasible, seat.score});
+      placed.push_back({task,
+                        seat.allocation(),
+                        {seat.by, seat.runner_up, feasible, seat.score, seat.runner_up_score}});
       ++task;
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }
-  return placed;
+  return {std::move(placed), in_words(plan->home)};
 }
 
 }  // namespace gridfold

@@ -123,6 +123,8 @@ std::optional<std::string> Engine::check_invariants() const {
       }
       const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
       if (runs && present < role.min) return name + ": a gang runs below its minimum";
+      if (runs && job.by_rounds && present % role.multiple_of != 0)
+        return name + ": the number of its tasks is not a multiple of what it must be";
     }
     if (const std::string& level = record.spec->topology.require; !level.empty()) {
       std::set<std::string> used;
@@ -138,8 +140,16 @@ std::optional<std::string> Engine::check_invariants() const {
     if ((record.state == JobState::kStopping) != (record.stopping != StopCause::kNone))
       return name + ": state and stop cause differ";
     const bool claims = s.claiming.count(s.key_of(job)) != 0;
-    const bool waits =
-        record.state == JobState::kPending && !record.held && record.waits_for.empty() && !claims;
+    const bool reserved = s.plans.reserved.count(s.key_of(job)) != 0;
+    if (reserved != (record.reservation && s.plans.timeline.is_booked(record.id)))
+      return name + ": its reservation is not in the plans";
+    const bool waits = record.state == JobState::kPending && !record.held &&
+                       record.waits_for.empty() && !claims && !reserved && !job.by_rounds;
+    const bool in_rounds = s.rounds.jobs.count(record.id) != 0;
+    if (in_rounds != (job.by_rounds && !is_terminal(record.state)))
+      return name + ": goes by rounds, yet is not among their jobs, or the other way round";
+    if (claims != (record.state == JobState::kPending && has_claim(record)))
+      return name + ": room is promised to it, yet it does not wait for it";
     if (waits != (job.group != nullptr)) return name + ": waits for room, yet is in no group";
     pending += job.group != nullptr;
   }
@@ -147,6 +157,13 @@ std::optional<std::string> Engine::check_invariants() const {
     (void)cpu;
     if (s.queues.cpu_used(QueueId(queue)) < cpu) return "queue usage below the sum of its jobs";
   }
+
+  std::vector<CommunicationCost::Running> sending;
+  for (const EngineJob* job : s.jobs.in_order()) {
+    if (is_sending(job->record))
+      sending.push_back({job->record.id, job->record.spec, communicating_tasks(job->record)});
+  }
+  if (auto broken = s.communication.check(sending)) return broken;
 
   std::size_t grouped = 0;
   std::size_t parked = 0;
@@ -159,8 +176,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const auto it = s.ready.find(*group.jobs.begin());
-    const bool ready = it != s.ready.end() && it->second == &group;
+    const bool ready = s.ready.has(*group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

@@ -208,6 +208,7 @@ void Engine::State::apply(const Event& event) {
             record.pending_since = now;
             record.waits_for = e.waits_for;
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
+            predict_run_time(record);
             turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
@@ -274,19 +275,13 @@ void Engine::State::apply(const Event& event) {
             const bool existed = known && queues.exists(*known);
             turn->queues.emplace_back(e.spec.name,
                                       existed ? std::optional(queues.spec(*known)) : std::nullopt);
-            // A new priority gives its jobs new places in the order.
-            const std::vector<JobId> moved = known ? leave_order(*known) : std::vector<JobId>{};
-            queues.configure(e.spec);
-            join_order(moved);
-            quota_freed = true;
+            configure_queue(e.spec.name, &e.spec);
           },
           [&](const QueueRemoved& e) {
             const auto known = queues.find(e.name);
             if (!known || !queues.exists(*known)) return;
             turn->queues.emplace_back(e.name, queues.spec(*known));
-            const std::vector<JobId> moved = leave_order(*known);
-            queues.remove(e.name);
-            join_order(moved);
+            configure_queue(e.name, nullptr);
           },
           [&](const NodeRestored& e) {
             NodeRecord record = e.record;
@@ -300,10 +295,21 @@ void Engine::State::apply(const Event& event) {
             attach(job);
           },
           [&](const Solved& e) {
-            // Of this engine's last question; told again after a rejected turn.
-            if (!solve_awaited || e.id != solves) return;
-            solve_awaited = false;
-            if (policy->adopt(*e.answer)) forget_scores();
+            // Of this engine's last questions; told again after a rejected turn.
+            if (e.id == 0) return;
+            if (e.id == awaited_plan) {
+              awaited_plan = 0;
+              if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == rounds.awaited) {
+              rounds.awaited = 0;
+              rounds.adopted = e.id;
+              rounds.adopted_in = turn_number;
+              adopt_round(static_cast<const RoundAnswer&>(*e.answer));
+            }
+          },
+          [&](const TaskReported& e) {
+            EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
+            if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
@@ -316,10 +322,10 @@ void Engine::State::fire_timers() {
     EngineJob& job = jobs.at(timers.begin()->second);
     touch(job);
     JobRecord& record = job.record;
-    const Limit<Duration>& limit = record.spec->time_limit;
-    if (!limit.is_unlimited() && record.started_at + limit.bound() <= now) {
+    const std::optional<Duration> limit = run_limit(job);
+    if (limit && record.started_at + *limit <= now) {
       begin_stop(job, StopCause::kTimeLimit,
-                 Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit.bound().ns}}));
+                 Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit->ns}}));
     } else {
       for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
         TaskRecord& task = record.tasks[i];
@@ -337,26 +343,32 @@ void Engine::State::fire_timers() {
   }
 }
 
-// Takes the queue's jobs out of the order, which depends on its priority.
-std::vector<JobId> Engine::State::leave_order(QueueId queue) {
-  std::vector<JobId> moved;
+// Takes over the queue's new configuration; null: it is removed. What follows
+// from it for its jobs, their places in the order and where they are charged,
+// is made anew; for all jobs when queues begin or cease to take turns.
+void Engine::State::configure_queue(const std::string& name, const QueueSpec* spec) {
+  const QueueId queue = queues.intern(name);
+  const bool all = queues.takes_turns_with(name, spec) != queues.takes_turns();
+  std::vector<EngineJob*> moved;
   for (EngineJob* job : jobs.in_order()) {
-    if (job->queue != queue) continue;
-    if (job->group != nullptr) {
-      leave_queue(*job);
-    } else if (claiming.erase(key_of(*job)) == 0) {
-      continue;
-    }
-    moved.push_back(job->record.id);
+    if (all || queues.queue_of(job->queue) == queue) moved.push_back(job);
   }
-  return moved;
+  for (EngineJob* job : moved) {
+    if (job->record.reservation) touch(*job);
+    detach(*job);
+  }
+  spec != nullptr ? queues.configure(*spec) : queues.remove(name);
+  recent_shapes.clear();
+  for (EngineJob* job : moved) attach(*job);
+  quota_freed = true;
 }
 
-void Engine::State::join_order(const std::vector<JobId>& moved) {
-  for (const JobId id : moved) {
-    EngineJob& job = jobs.at(id);
-    has_claim(job.record) ? static_cast<void>(claiming.insert(key_of(job))) : enter_queue(job);
-  }
+void Engine::State::begin_claiming(EngineJob& job) {
+  if (claiming.insert(key_of(job)).second) queues.count_claiming(job.queue, +1);
+}
+
+void Engine::State::end_claiming(EngineJob& job) {
+  if (!claiming.empty() && claiming.erase(key_of(job)) > 0) queues.count_claiming(job.queue, -1);
 }
 
 // --- Allocations ---
@@ -386,6 +398,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
 // and together with the fillers' it may be what others need to evict them.
 void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
+  if (job.by_rounds) job.record.executed_ns += executed_ns(job, index);
   release(job, index);
   if (policy->departed(request)) forget_scores();
 }
@@ -413,7 +426,7 @@ void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
 
 // The job is no longer promised any room, and is not in the queue either.
 void Engine::State::drop_claims(EngineJob& job) {
-  claiming.erase(key_of(job));
+  end_claiming(job);
   for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
     Allocation& claim = job.record.tasks[i].claim;
     if (claim.node.is_none()) continue;
@@ -428,8 +441,11 @@ void Engine::State::change_state(EngineJob& job, JobState to, Reason reason) {
   const JobState from = job.record.state;
   queues.count_jobs(job.queue, is_active(to) - is_active(from),
                     (to == JobState::kPending) - (from == JobState::kPending));
+  const bool was_sending = is_sending(job.record);
   job.record.state = to;
   job.record.reason = reason;
+  // It begins once its places are in the record: note_expected().
+  if (was_sending && !is_sending(job.record)) end_sending(job.record);
   out.list.emplace_back(JobChanged{job.record.id, from, to, std::move(reason)});
 }
 
@@ -519,7 +535,8 @@ void Engine::State::settle(EngineJob& job) {
     case StopCause::kNone:
     case StopCause::kPreempt:
     case StopCause::kRequeue:
-    case StopCause::kNodeLost: break;
+    case StopCause::kNodeLost:
+    case StopCause::kResize: break;
   }
   if (cause == StopCause::kNodeLost) {
     ++record.losses;
@@ -533,19 +550,27 @@ void Engine::State::settle(EngineJob& job) {
     task.phase = TaskPhase::kIdle;
     task.retries = 0;
     task.allocation = Allocation{};
+    task.why = WhyHere{};
   }
+  record.why_domain.reset();
   record.stopping = StopCause::kNone;
+  record.communication.reset();
   record.started_at = Instant::never();
   record.pending_since = now;
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
-  enter_queue(job);
+  if (has_claim(record)) {
+    begin_claiming(job);  // its new places are waiting
+  } else {
+    enter_queue(job);
+  }
 }
 
 void Engine::State::end(EngineJob& job, JobState state, Reason reason) {
   JobRecord& record = job.record;
   leave_queue(job);
   drop_claims(job);
+  if (job.by_rounds) rounds.jobs.erase(record.id);
   for (const DependencyRecord& edge : record.waits_for)
     std::erase(children[edge.parent], record.id);
   record.waits_for.clear();

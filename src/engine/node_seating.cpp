@@ -65,7 +65,11 @@ void NodeSeating::take_seat(const DomainSlots::Row& row, const Request& request,
   const Overlay* known = overlay_of(bid.node);
   const NodeRoom room = known == nullptr ? cluster_.room(bid.node) : known->room.room();
   const std::int32_t start = choose_start(room, request, bid.devices);
-  seats.push_back({bid.node, bid.devices, bid.score, start});
+  GangSeat& seat = seats.emplace_back();
+  seat.node = bid.node;
+  seat.devices = bid.devices;
+  seat.score = bid.score;
+  seat.start = start;
   const bool full = row.slots[slots_.tree().domain_of(bid.node).value] == 1;
   if (full && memory_ == Memory::kNone) return;
   Overlay& overlay = make_overlay(bid.node);
@@ -102,11 +106,22 @@ std::int64_t NodeSeating::seat(const Request& request, std::span<const NodeId> n
     const Bid best = bids_.back();
     bids_.pop_back();
     take_seat(row, request, best, seats);
+    weigh(seats.back());
     if (is_full(best.node) || !next_bid(row, request, best.node, bid)) continue;
     bids_.push_back(bid);
     std::push_heap(bids_.begin(), bids_.end());
   }
   return seated();
+}
+
+// Against the best of the bids that are left.
+void NodeSeating::weigh(GangSeat& seat) const {
+  seat.by = DecidedBy::kOnlyOne;
+  if (bids_.empty()) return;
+  const Bid& next = bids_.front();
+  seat.runner_up = next.node;
+  seat.runner_up_score = next.score;
+  seat.by = seat.score != next.score ? DecidedBy::kScore : tie_rule(tie_break_);
 }
 
 void NodeSeating::unseat(const Request& request, std::span<const GangSeat> seats) {

@@ -9,15 +9,19 @@
 
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
-// One task's place.
+// One task's place, and the node that was weighed against it, where one was.
 struct GangSeat {
   NodeId node;
   std::uint64_t devices = 0;
   std::int64_t score = 0;
   std::int32_t start = kNoPartition;
+  DecidedBy by = DecidedBy::kWholeDomain;
+  NodeId runner_up = NodeId::none();
+  std::int64_t runner_up_score = 0;
   Allocation allocation() const { return {node, devices, start}; }
 };
 
@@ -66,6 +70,7 @@ class NodeSeating {
   bool next_bid(const DomainSlots::Row& row, const Request& request, NodeId node, Bid& bid);
   void take_seat(const DomainSlots::Row& row, const Request& request, const Bid& bid,
                  std::vector<GangSeat>& seats);
+  void weigh(GangSeat& seat) const;
   Overlay* overlay_of(NodeId node);
   Overlay& make_overlay(NodeId node);
 

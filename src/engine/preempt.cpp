@@ -218,7 +218,7 @@ void Engine::State::carry_out(EngineJob& job, Eviction plan) {
     book_claim(job, task);
     freed.push_back(allocation.node);  // perhaps it can start at once
   }
-  claiming.insert(key_of(job));
+  begin_claiming(job);
   out.list.emplace_back(Preempted{job.record.id, {plan.doomed.begin(), plan.doomed.end()}});
   for (const JobId id : plan.doomed) {
     EngineJob& victim = jobs.at(id);

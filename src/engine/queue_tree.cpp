@@ -1,20 +1,36 @@
 #include "engine/queue_tree.h"
 
+#include <algorithm>
+
 #include "base/planted.h"
 
 namespace gridfold {
 namespace {
 
-std::optional<std::int64_t> limit_of(const QueueSpec& spec, const std::string& resource) {
-  if (resource == "cpu")
-    return spec.cpu.is_unlimited() ? std::nullopt : std::optional(spec.cpu.bound().value);
-  if (resource == "memory")
-    return spec.memory.is_unlimited() ? std::nullopt : std::optional(spec.memory.bound().value);
-  const auto it = spec.devices.find(resource);
-  return it == spec.devices.end() ? std::nullopt : std::optional(it->second);
+constexpr std::string_view kJobs = "running_jobs";
+
+std::optional<std::int64_t> bound_of(const QueueLimit& limit, std::string_view resource) {
+  const auto of = [](const auto& bound) -> std::optional<std::int64_t> {
+    return bound.is_unlimited() ? std::nullopt : std::optional(bound.bound().value);
+  };
+  if (resource == "cpu") return of(limit.cpu);
+  if (resource == "memory") return of(limit.memory);
+  if (resource == kJobs)
+    return limit.running_jobs.is_unlimited() ? std::nullopt
+                                             : std::optional(limit.running_jobs.bound());
+  const auto it = limit.devices.find(std::string(resource));
+  return it == limit.devices.end() ? std::nullopt : std::optional(it->second);
 }
 
+bool has_share(const QueueSpec& spec) { return spec.weight > 0 || !spec.guaranteed.empty(); }
+
+// Amounts as they enter a mean: bytes are counted in MiB, so that no sum
+// overflows.
+constexpr std::int64_t kMiB = 1 << 20;
+
 }  // namespace
+
+// --- Places ---
 
 QueueId QueueTree::intern(std::string_view name) {
   if (const auto known = find(name)) return *known;
@@ -29,19 +45,42 @@ QueueId QueueTree::intern(std::string_view name) {
   return id;
 }
 
+QueueId QueueTree::place_of(std::string_view queue, std::string_view tenant) {
+  const QueueId id = intern(queue);
+  if (!tells_tenants_apart(queues_[id.value])) return id;
+  const auto known = queues_[id.value].tenants.find(tenant);
+  if (known != queues_[id.value].tenants.end()) return known->second;
+  const QueueId place(static_cast<std::uint32_t>(queues_.size()));
+  queues_.emplace_back();
+  queues_.back().spec.name = std::string(tenant);
+  queues_.back().parent = id;
+  queues_.back().is_tenant = true;
+  queues_[id.value].tenants.emplace(std::string(tenant), place);
+  return place;
+}
+
 void QueueTree::configure(const QueueSpec& spec) {
   Queue& queue = queues_[intern(spec.name).value];
+  shared_ -= has_share(queue.spec);
   queue.spec = spec;
   queue.exists = true;
+  shared_ += has_share(spec);
 }
 
 void QueueTree::remove(std::string_view name) {
   const auto id = find(name);
   if (!id) return;
   Queue& queue = queues_[id->value];
+  shared_ -= has_share(queue.spec);
   queue.exists = false;
   queue.spec = QueueSpec{};
   queue.spec.name = std::string(name);
+}
+
+bool QueueTree::takes_turns_with(std::string_view name, const QueueSpec* spec) const {
+  const auto known = find(name);
+  const bool before = known && has_share(queues_[known->value].spec);
+  return shared_ - before + (spec != nullptr && has_share(*spec)) > 0;
 }
 
 std::optional<QueueId> QueueTree::find(std::string_view name) const {
@@ -58,8 +97,11 @@ std::vector<QueueSpec> QueueTree::specs() const {
   return specs;
 }
 
-void QueueTree::charge(QueueId queue, const Request& request, int count) {
-  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+// --- Usage ---
+
+void QueueTree::charge(QueueId place, const Request& request, int count) {
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
+    if (half_life_ > Duration{}) remember(queues_[id.value]);
     Usage& usage = queues_[id.value].usage;
     usage.cpu += count * request.cpu;
     usage.memory += count * request.memory;
@@ -72,29 +114,44 @@ void QueueTree::charge(QueueId queue, const Request& request, int count) {
   }
 }
 
-QueueUsage QueueTree::usage(QueueId queue, const Cluster& cluster) const {
+bool QueueTree::has_limits(QueueId place) const {
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
+    if (!limit_at(queues_[id.value]).empty()) return true;
+  }
+  return false;
+}
+
+QueueUsage QueueTree::usage(QueueId queue) const {
   const Usage& mine = queues_[queue.value].usage;
-  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs};
+  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs, std::nullopt};
   for (std::size_t i = 0; i < mine.classes.size(); ++i) {
     if (!mine.classes[i].charged) continue;
-    const std::string name(cluster.class_name(static_cast<std::uint16_t>(i)));
+    const std::string name(cluster_.class_name(static_cast<std::uint16_t>(i)));
     usage.devices[name] = mine.classes[i].thousandths;
   }
   return usage;
 }
 
-void QueueTree::count_jobs(QueueId queue, int running, int pending) {
+void QueueTree::count_jobs(QueueId place, int running, int pending) {
   if (running == 0 && pending == 0) return;
-  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
     queues_[id.value].usage.running_jobs += running;
     queues_[id.value].usage.pending_jobs += pending;
   }
 }
 
-// Sums by resource: cpu, memory, then each device class asked for.
-std::vector<QueueTree::Need> QueueTree::needs_of(const Cluster& cluster,
-                                                 std::span<const Ask> asks) {
-  std::vector<Need> needs{{"cpu", std::nullopt, 0}, {"memory", std::nullopt, 0}};
+void QueueTree::count_claiming(QueueId place, int jobs) {
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent)
+    queues_[id.value].usage.claiming_jobs += jobs;
+}
+
+// --- Limits ---
+
+// Sums by resource: cpu, memory, the job itself, then each device class asked
+// for.
+std::vector<QueueTree::Need> QueueTree::needs_of(std::span<const Ask> asks) const {
+  std::vector<Need> needs{
+      {"cpu", std::nullopt, 0}, {"memory", std::nullopt, 0}, {std::string(kJobs), std::nullopt, 1}};
   for (const Ask& ask : asks) {
     needs[0].amount += static_cast<__int128>(ask.request->cpu) * ask.tasks;
     needs[1].amount += static_cast<__int128>(ask.request->memory) * ask.tasks;
@@ -104,7 +161,7 @@ std::vector<QueueTree::Need> QueueTree::needs_of(const Cluster& cluster,
         if (need.device_class == device.device_class) found = &need;
       }
       if (found == nullptr) {
-        const std::string name(cluster.class_name(device.device_class));
+        const std::string name(cluster_.class_name(device.device_class));
         found = &needs.emplace_back(Need{name, device.device_class, 0});
       }
       found->amount += static_cast<__int128>(device.charge()) * ask.tasks;
@@ -114,40 +171,102 @@ std::vector<QueueTree::Need> QueueTree::needs_of(const Cluster& cluster,
 }
 
 std::int64_t QueueTree::used_of(const Usage& usage, const Need& need) {
-  if (!need.device_class) return need.resource == "cpu" ? usage.cpu : usage.memory;
+  if (need.resource == "cpu") return usage.cpu;
+  if (need.resource == "memory") return usage.memory;
+  if (!need.device_class)
+    return usage.running_jobs +
+           (GRIDFOLD_PLANTED_BUG(claims_are_no_jobs) ? 0 : usage.claiming_jobs);
   const std::size_t index = *need.device_class;
   return index < usage.classes.size() ? usage.classes[index].thousandths : 0;
 }
 
-std::optional<Reason> QueueTree::blocked(QueueId queue, const Cluster& cluster,
-                                         std::span<const Ask> asks, Against against) const {
-  bool limited = false;
-  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
-    const QueueSpec& spec = queues_[id.value].spec;
-    limited |= !spec.cpu.is_unlimited() || !spec.memory.is_unlimited() || !spec.devices.empty();
-  }
-  if (!limited) return std::nullopt;
-  for (const Need& need : needs_of(cluster, asks)) {
-    for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+const QueueLimit& QueueTree::limit_at(const Queue& place) const {
+  if (place.is_tenant && !GRIDFOLD_PLANTED_BUG(tenant_limits_of_the_queue))
+    return queues_[place.parent.value].spec.each_tenant;
+  return place.spec.limit;
+}
+
+std::optional<Reason> QueueTree::blocked(QueueId place, std::span<const Ask> asks,
+                                         Against against) const {
+  if (!has_limits(place)) return std::nullopt;
+  for (const Need& need : needs_of(asks)) {
+    for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
       const Queue& at = queues_[id.value];
-      const auto limit = limit_of(at.spec, need.resource);
+      const auto limit = bound_of(limit_at(at), need.resource);
       if (!limit) continue;
       const std::int64_t used = against == Against::kFree ? used_of(at.usage, need) : 0;
       const __int128 missing = need.amount + used - *limit;
       if (need.amount == 0 || missing <= (GRIDFOLD_PLANTED_BUG(quota_off_by_one) ? 1000 : 0))
         continue;
-      std::vector<Reason::Param> params{{"queue", at.spec.name},
+      std::vector<Reason::Param> params{{"queue", spec(id).name},
                                         {"resource", need.resource},
                                         {"need", static_cast<std::int64_t>(need.amount)},
                                         {"limit", *limit}};
-      if (against == Against::kLimit)
-        return Reason(ReasonCode::kExceedsQuotaMax, std::move(params));
-      params.emplace_back("used", used);
-      params.emplace_back("short", static_cast<std::int64_t>(missing));
-      return Reason(ReasonCode::kQuotaInUse, std::move(params));
+      if (against == Against::kFree) {
+        params.emplace_back("used", used);
+        params.emplace_back("short", static_cast<std::int64_t>(missing));
+      }
+      if (at.is_tenant) params.emplace_back("tenant", at.spec.name);
+      const bool never = against == Against::kLimit;
+      if (at.is_tenant)
+        return Reason(never ? ReasonCode::kExceedsTenantQuotaMax : ReasonCode::kTenantQuotaInUse,
+                      std::move(params));
+      return Reason(never ? ReasonCode::kExceedsQuotaMax : ReasonCode::kQuotaInUse,
+                    std::move(params));
     }
   }
   return std::nullopt;
+}
+
+// --- Turns by share ---
+
+// Its decayed means, up to now: before what is held changes, and before it is
+// looked at.
+void QueueTree::remember(Queue& place) {
+  held_.assign({place.usage.cpu, place.usage.memory / kMiB});
+  for (const Usage::Class& used : place.usage.classes) held_.push_back(used.thousandths);
+  place.lately.advance(now_, held_, half_life_);
+}
+
+std::int64_t QueueTree::share_of(QueueId id) {
+  constexpr std::int64_t kMillion = 1'000'000;
+  Queue& place = queues_[id.value];
+  if (half_life_ > Duration{}) remember(place);
+  const Supply& supply = cluster_.supply();
+  __int128 most = 0;
+  const auto consider = [&](std::int64_t used, std::size_t resource, std::int64_t of) {
+    if (of > 0)
+      most =
+          std::max(most, static_cast<__int128>(used + place.lately.mean(resource)) * kMillion / of);
+  };
+  consider(place.usage.cpu, 0, supply.cpu);
+  consider(place.usage.memory / kMiB, 1, supply.memory / kMiB);
+  for (std::size_t i = 0; i < place.usage.classes.size() && i < supply.devices.size(); ++i)
+    consider(place.usage.classes[i].thousandths, i + 2, supply.devices[i]);
+  return static_cast<std::int64_t>(most / std::max(place.spec.weight, 1));
+}
+
+bool QueueTree::is_owed(QueueId id) const {
+  const Queue& place = queues_[id.value];
+  const QueueGuarantee& right = place.spec.guaranteed;
+  if (place.usage.cpu < right.cpu.value || place.usage.memory < right.memory.value) return true;
+  return std::any_of(right.devices.begin(), right.devices.end(), [&](const auto& amount) {
+    const auto number = cluster_.find_class(amount.first);
+    const auto& classes = place.usage.classes;
+    const std::int64_t used = number && *number < classes.size() ? classes[*number].thousandths : 0;
+    return used < amount.second;
+  });
+}
+
+bool QueueTree::goes_before(QueueId a, QueueId b) {
+  const Queue& left = queues_[a.value];
+  const Queue& right = queues_[b.value];
+  if (left.spec.priority != right.spec.priority) return left.spec.priority > right.spec.priority;
+  const bool owed = is_owed(a);
+  if (owed != is_owed(b)) return owed;
+  const std::int64_t share = share_of(a);
+  const std::int64_t other = share_of(b);
+  return share != other ? share < other : left.spec.name < right.spec.name;
 }
 
 }  // namespace gridfold

@@ -20,10 +20,10 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 
 ShapeIndex RoomStates::shape_with(std::span<const DeviceKind> kinds, const NodeLayout& layout) {
   for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    if (std::ranges::equal(shapes_[i].kinds, kinds) && shapes_[i].layout == layout)
+    if (std::ranges::equal(shapes_[i]->kinds, kinds) && shapes_[i]->layout == layout)
       return static_cast<ShapeIndex>(i);
   }
-  NodeShape& fresh = shapes_.emplace_back();
+  NodeShape& fresh = *shapes_.emplace_back(std::make_unique<NodeShape>());
   fresh.kinds.assign(kinds.begin(), kinds.end());
   fresh.layout = layout;
   fresh.has_layout = layout.groups.known();
@@ -89,7 +89,7 @@ StateIndex RoomStates::spare_record() {
   }
   unlink(hand_);
   const Record& old = records_[hand_];
-  const std::size_t length = shapes_[old.shape].kinds.size();
+  const std::size_t length = shapes_[old.shape]->kinds.size();
   spare_ranges_[length].push_back(old.first_device);
   return hand_++;
 }
@@ -126,17 +126,9 @@ std::uint32_t RoomStates::device_range(std::size_t count) {
 
 RoomState RoomStates::state(StateIndex index) const {
   const Record& record = records_[index];
-  const std::size_t count = shapes_[record.shape].kinds.size();
+  const std::size_t count = shapes_[record.shape]->kinds.size();
   return {record.shape, record.cpu, record.memory, record.usable,
           std::span(devices_).subspan(record.first_device, count)};
-}
-
-NodeRoom RoomStates::room(StateIndex index, NodeId node, std::uint64_t version) const {
-  const Record& record = records_[index];
-  const NodeShape& shape = shapes_[record.shape];
-  const std::span states = std::span(devices_).subspan(record.first_device, shape.kinds.size());
-  return {record.cpu, record.memory, {shape.kinds, states, record.usable},
-          node,       version,       shape.known_layout()};
 }
 
 std::size_t RoomStates::bytes() const {

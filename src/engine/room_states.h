@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,7 +35,7 @@ class RoomStates {
 
   // The shape with these devices, made when there is none yet.
   ShapeIndex shape_with(std::span<const DeviceKind> kinds, const NodeLayout& layout);
-  const NodeShape& shape(ShapeIndex index) const { return shapes_[index]; }
+  const NodeShape& shape(ShapeIndex index) const { return *shapes_[index]; }
 
   // The record of this state, made when there is none, with one more node in
   // it. `state.devices` may lie in this table.
@@ -44,8 +44,15 @@ class RoomStates {
   void leave(StateIndex index) { --records_[index].nodes; }
 
   RoomState state(StateIndex index) const;
-  NodeRoom room(StateIndex index, NodeId node, std::uint64_t version) const;
-  const NodeShape& shape_of(StateIndex index) const { return shapes_[records_[index].shape]; }
+  NodeRoom room(StateIndex index, NodeId node, std::uint64_t version) const {
+    const Record& record = records_[index];
+    const NodeShape& shape = *shapes_[record.shape];
+    const DeviceRooms devices({shape.kinds.data(), shape.kinds.size()},
+                              {devices_.data() + record.first_device, shape.kinds.size()},
+                              record.usable);
+    return {record.cpu, record.memory, devices, node, version, shape.known_layout()};
+  }
+  const NodeShape& shape_of(StateIndex index) const { return *shapes_[records_[index].shape]; }
   std::uint64_t usable(StateIndex index) const { return records_[index].usable; }
   // Never given to another state, as the index may be.
   std::uint64_t serial(StateIndex index) const { return records_[index].serial; }
@@ -83,7 +90,7 @@ class RoomStates {
   void grow_buckets();
   std::uint32_t device_range(std::size_t count);
 
-  std::deque<NodeShape> shapes_;  // stable addresses
+  std::vector<std::unique_ptr<NodeShape>> shapes_;  // stable addresses
   std::vector<Record> records_;
   std::vector<DeviceState> devices_;
   std::vector<std::vector<std::uint32_t>> spare_ranges_;  // by length: starts in devices_

@@ -1,6 +1,7 @@
 // The cycle: pending groups in order, each job placed whole or not at all.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
@@ -12,18 +13,22 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (options.backfill.mode == BackfillMode::kNone) job.record.reservation.reset();
+  if (job.record.reservation) return enter_reserved(job);
+  if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;
   job.group = &group;
   const PendingKey order = key_of(job);
   const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
   if (is_first && group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.erase(*group.jobs.begin());
-    ready.emplace(order, &group);
+    if (!group.jobs.empty()) ready.remove(group.queue, *group.jobs.begin());
+    ready.add(group.queue, order, &group);
   }
   group.jobs.insert(group.jobs.end(), order);  // most come in order
 }
 
 void Engine::State::leave_queue(EngineJob& job) {
+  if (job.record.reservation) return leave_reserved(job);
   if (job.group == nullptr) return;
   PendingGroup& group = *job.group;
   job.group = nullptr;
@@ -35,12 +40,12 @@ void Engine::State::leave_queue(EngineJob& job) {
     return;
   }
   if (!was_first) return;
-  ready.erase(order);
-  if (!group.jobs.empty()) ready.emplace(*group.jobs.begin(), &group);
+  ready.remove(group.queue, order);
+  if (!group.jobs.empty()) ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
-  ready.erase(*group.jobs.begin());
+  ready.remove(group.queue, *group.jobs.begin());
   group.parked = why;
   group.parked_at = parked.size();
   parked.push_back(&group);
@@ -48,7 +53,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 
 void Engine::State::unpark(PendingGroup& group) {
   leave_parked(group);
-  ready.emplace(*group.jobs.begin(), &group);
+  ready.add(group.queue, *group.jobs.begin(), &group);
 }
 
 void Engine::State::leave_parked(PendingGroup& group) {
@@ -81,6 +86,8 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  freed_bounds.clear();
+  for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
@@ -103,7 +110,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
     if (!cluster.usable(freed[i])) continue;
-    fit.free = fits(cluster.room(freed[i]), request);
+    fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
   return fit;
@@ -112,18 +119,18 @@ Engine::State::Fit Engine::State::fit_on_freed(
 // --- The cycle ---
 
 void Engine::State::run_cycle() {
+  follow_plans();
   while (!ready.empty()) {
-    auto first = ready.begin();
+    auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
-      for (auto it = ready.begin(); it != ready.end(); ++it) {
-        if (it->second < first->second) first = it;
+      for (const auto& [key, other] : ready.all()) {
+        if (other < group) std::tie(first, group) = std::pair(key, other);
       }
     }
-    PendingGroup& group = *first->second;
-    EngineJob& job = jobs.at(first->first.job);
+    EngineJob& job = jobs.at(first.job);
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
-    try_start(group, job);
+    try_start(*group, job);
   }
 }
 
@@ -132,14 +139,15 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
+  expected_step.reset();
   wanted.clear();
   for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
   // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, cluster, group.asks, QueueTree::Against::kFree)) {
+  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
     std::vector<QueueTree::Ask> least = group.asks;
     for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, cluster, least, QueueTree::Against::kFree)) {
+    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
       park(group, PendingGroup::Parked::kForQuota);
       return false;
     }
@@ -154,10 +162,11 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
+  if (options.backfill.mode != BackfillMode::kNone) return start_or_reserve(group, job, room);
   if (room) {
-    const std::vector<Placed> placed = place(job, wanted);
-    if (!placed.empty()) {
-      start(job, placed);
+    const Placement placement = place(job, wanted);
+    if (!placement.tasks.empty()) {
+      start(job, placement);
       return true;
     }
   }
@@ -168,14 +177,37 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 
 // Places up to target[r] tasks of each role on the books, or nothing when a
 // role falls short of its minimum.
-std::vector<Engine::State::Placed> Engine::State::place(EngineJob& job,
-                                                        const std::vector<std::int64_t>& target) {
-  return goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+Engine::State::Placement Engine::State::place(EngineJob& job,
+                                              const std::vector<std::int64_t>& target) {
+  Placement placement =
+      goes_by_tree(job) ? place_by_tree(job, target) : place_anywhere(job, target);
+  trim_to_multiples(job, placement.tasks);
+  return placement;
+}
+
+// A role may have so many tasks only: the last ones beyond are given back. Its
+// minimum is such a number.
+void Engine::State::trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed) {
+  std::uint32_t first = 0;
+  for (const Role& role : job.record.spec->roles) {
+    const std::uint32_t last = first + static_cast<std::uint32_t>(role.count);
+    const auto is_of_role = [&](const Placed& at) { return at.task >= first && at.task < last; };
+    auto beyond = role.multiple_of == 1
+                      ? 0
+                      : std::count_if(placed.begin(), placed.end(), is_of_role) % role.multiple_of;
+    for (auto it = placed.end(); beyond > 0; --beyond) {
+      do --it;
+      while (!is_of_role(*it));
+      cluster.give_back(it->allocation.node, {job.record.id, it->task});
+      it = placed.erase(it);
+    }
+    first = last;
+  }
 }
 
 // Task by task on the best of all nodes.
-std::vector<Engine::State::Placed> Engine::State::place_anywhere(
-    EngineJob& job, const std::vector<std::int64_t>& target) {
+Engine::State::Placement Engine::State::place_anywhere(EngineJob& job,
+                                                       const std::vector<std::int64_t>& target) {
   std::vector<Placed> placed;
   const auto& roles = job.record.spec->roles;
   std::uint32_t first = 0;
@@ -188,8 +220,9 @@ std::vector<Engine::State::Placed> Engine::State::place_anywhere(
       const std::uint32_t task = first + static_cast<std::uint32_t>(found);
       const Allocation at{best->node, best->devices,
                           choose_start(cluster.room(best->node), request, best->devices)};
+      const WhyHere why = scores.why(request, *best);
       cluster.take(at, {job.record.id, task}, request);
-      placed.push_back({task, at, best->feasible_nodes, best->score});
+      placed.push_back({task, at, why});
       ++found;
     }
     const bool lenient = GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) && roles[r].min > 1;
@@ -200,27 +233,30 @@ std::vector<Engine::State::Placed> Engine::State::place_anywhere(
     }
     first += static_cast<std::uint32_t>(roles[r].count);
   }
-  return placed;
+  return {std::move(placed)};
 }
 
 // The books already hold what was placed.
-void Engine::State::start(EngineJob& job, const std::vector<Placed>& placed) {
+void Engine::State::start(EngineJob& job, const Placement& placement) {
   touch(job);
   leave_queue(job);
   JobRecord& record = job.record;
   record.started_at = now;
   record.waited = record.waited + (now - record.pending_since);
   ++record.runs;
+  record.why_domain = placement.why_domain;
   Reason why(ReasonCode::kPlaced);
-  why.params.emplace_back("tasks", static_cast<std::int64_t>(placed.size()));
+  why.params.emplace_back("tasks", static_cast<std::int64_t>(placement.tasks.size()));
   change_state(job, JobState::kStarting, std::move(why));
-  for (const Placed& at : placed) {
+  for (const Placed& at : placement.tasks) {
     record.tasks[at.task].allocation = at.allocation;
     if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
       queues.charge(job.queue, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
-    launch(job, at.task, at.feasible, at.score);
+    record.tasks[at.task].why = at.why;
+    launch(job, at.task, at.why.feasible_nodes, at.why.score);
   }
+  if (record.spec->communication) note_expected(job);
   set_timer(job);
 }
 
@@ -243,19 +279,21 @@ void Engine::State::fulfil_claims() {
       const Request& request = request_of(job, i);
       free = free && Cluster::fits_exactly(book->second.room(), request, claim);
       if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
-      placed.push_back({i, claim});
+      placed.push_back({i, claim, {DecidedBy::kRoomMade}});
     }
     if (lost) {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free) {
+    } else if (free &&
+               (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
+      expected_step.reset();
       for (const Placed& at : placed) {
         cluster.take(at.allocation, {job.record.id, at.task}, request_of(job, at.task));
       }
-      start(job, placed);
+      start(job, {std::move(placed)});
     }
   }
 }

@@ -12,20 +12,39 @@ namespace {
 constexpr std::size_t kRemembered = 256;  // a power of two
 constexpr std::uint32_t kAsksToCool = 8192;
 
+// Nodes that are looked at a few at a time, so that their books are fetched
+// side by side: with many requests in use, waiting for memory is most of the
+// work.
+class Batch {
+ public:
+  bool is_full() const { return size_ == places_.size(); }
+  std::size_t size() const { return size_; }
+  void clear() { size_ = 0; }
+  void add(std::size_t place, NodeId node) {
+    places_[size_] = place;
+    nodes_[size_++] = node;
+  }
+  void fetch(const Cluster& cluster) const { cluster.prefetch(std::span(nodes_.data(), size_)); }
+  const std::size_t* begin() const { return places_.data(); }
+  const std::size_t* end() const { return places_.data() + size_; }
+
+ private:
+  std::array<std::size_t, 16> places_;
+  std::array<NodeId, 16> nodes_;
+  std::size_t size_ = 0;
+};
+
 }  // namespace
 
 ScoreTable::ScoreTable(const Cluster& cluster, const PlacementPolicy& policy,
                        const PlacementOptions& options)
-    : cluster_(cluster), policy_(policy), options_(options) {
+    : cluster_(cluster), policy_(policy), options_(options), line_(cluster, policy, options_) {
   if (policy.draws_among_equals()) options_.tie_break = TieBreak::kRandom;
 }
 
 std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomStream& random) {
   Row* const row = row_for(request);
-  if (row == nullptr) {
-    const auto found = scan(request, random);
-    return found ? std::optional(found->best) : std::nullopt;
-  }
+  if (row == nullptr) return scan(request, random);
   if (row->feasible == 0) return std::nullopt;
   std::size_t place = 0;
   if (options_.tie_break == TieBreak::kRandom) {
@@ -34,22 +53,29 @@ std::optional<ScoreTable::Best> ScoreTable::best(const Request& request, RandomS
   } else {
     place = row->scores.first_best();
   }
-  const NodeId node = nodes_in_order_[place];
-  return Best{node, choice(*row, request, node).devices, row->scores.best_score(), row->feasible};
+  return Best{line_.at(place).node, ask(*row, request, place).devices, row->scores.best_score(),
+              row->feasible};
 }
 
-std::optional<ScoreTable::Explained> ScoreTable::explain_choice(const Request& request,
-                                                                RandomStream random) {
-  Row* const row = row_for(request);
-  if (row == nullptr) return scan(request, random);
-  const auto found = best(request, random);
-  if (!found) return std::nullopt;
-  Explained explained{*found, std::nullopt, 0};
-  if (const auto next = row->scores.best_but(places_[found->node.value])) {
-    explained.runner_up = nodes_in_order_[*next];
-    explained.runner_up_score = row->scores.score(*next);
+WhyHere ScoreTable::why(const Request& request, const Best& best) const {
+  WhyHere why{DecidedBy::kOnlyOne, NodeId::none(), best.feasible_nodes, best.score, 0};
+  if (best.feasible_nodes == 1) return why;
+  const std::size_t place = line_.place(best.node);
+  std::size_t next = 0;
+  if (request.id < rows_.size() && rows_[request.id].is_built) {
+    const BestTree& scores = rows_[request.id].scores;
+    next = *scores.best_but(place);
+    why.runner_up_score = scores.score(next);
+  } else {
+    next = place == 0 ? 1 : 0;
+    for (std::size_t i = next; i < scanned_.size(); ++i) {
+      if (i != place && scanned_[i] > scanned_[next]) next = i;
+    }
+    why.runner_up_score = scanned_[next];
   }
-  return explained;
+  why.runner_up = line_.at(next).node;
+  why.by = why.score != why.runner_up_score ? DecidedBy::kScore : tie_rule(options_.tie_break);
+  return why;
 }
 
 bool ScoreTable::has_slots(const Request& request, std::int64_t tasks) {
@@ -71,70 +97,42 @@ bool ScoreTable::has_slots(const Request& request, std::int64_t tasks) {
 
 // Every node anew: the scores in one flat array in the order of ties, then the
 // first of the best, or one drawn among them.
-std::optional<ScoreTable::Explained> ScoreTable::scan(const Request& request,
-                                                      RandomStream& random) {
-  if (membership_ != cluster_.membership()) order_nodes();
-  scanned_.assign(nodes_in_order_.size(), BestTree::kAbsent);
-  Explained found;
+std::optional<ScoreTable::Best> ScoreTable::scan(const Request& request, RandomStream& random) {
+  line_.follow();
+  scanned_.assign(line_.size(), BestTree::kAbsent);
+  Best found;
   std::int64_t top = BestTree::kAbsent;
   for (std::size_t place = 0; place < scanned_.size(); ++place) {
-    const NodeId node = nodes_in_order_[place];
+    const NodeId node = line_.at(place).node;
     if (!cluster_.usable(node)) continue;
     const NodeRoom room = cluster_.room(node);
     if (!fits(room, request)) continue;
-    ++found.best.feasible_nodes;
+    ++found.feasible_nodes;
     scanned_[place] = policy_.choose(room, request).score;
     top = std::max(top, scanned_[place]);
   }
-  if (found.best.feasible_nodes == 0) return std::nullopt;
+  if (found.feasible_nodes == 0) return std::nullopt;
   std::size_t winner = 0;
   const auto ties = static_cast<std::uint64_t>(std::count(scanned_.begin(), scanned_.end(), top));
   std::uint64_t k = options_.tie_break == TieBreak::kRandom && ties > 1 ? random.below(ties) : 0;
   while (scanned_[winner] != top || k-- > 0) ++winner;
-  found.best.node = nodes_in_order_[winner];
-  found.best.score = top;
-  found.best.devices = policy_.choose(cluster_.room(found.best.node), request).devices;
-  scanned_[winner] = BestTree::kAbsent;
-  const auto next = std::max_element(scanned_.begin(), scanned_.end());
-  if (*next != BestTree::kAbsent) {
-    found.runner_up = nodes_in_order_[static_cast<std::size_t>(next - scanned_.begin())];
-    found.runner_up_score = *next;
-  }
+  found.node = line_.at(winner).node;
+  found.score = top;
+  found.devices = policy_.choose(cluster_.room(found.node), request).devices;
   return found;
-}
-
-// --- Order of ties ---
-
-// With random ties any fixed order does: which of the equals is drawn.
-std::uint64_t ScoreTable::rank(NodeId node) const {
-  if (options_.tie_break == TieBreak::kRandom) return node.value;
-  return tie_rank(cluster_, options_.tie_break, options_.seed, node);
-}
-
-void ScoreTable::order_nodes() {
-  membership_ = cluster_.membership();
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> ranked(cluster_.size());
-  for (std::uint32_t i = 0; i < ranked.size(); ++i) ranked[i] = {rank(NodeId(i)), i};
-  std::sort(ranked.begin(), ranked.end());
-  nodes_in_order_.resize(ranked.size());
-  places_.resize(ranked.size());
-  for (std::uint32_t place = 0; place < ranked.size(); ++place) {
-    nodes_in_order_[place] = NodeId(ranked[place].second);
-    places_[ranked[place].second] = place;
-  }
 }
 
 // --- Rows ---
 
 ScoreTable::Row* ScoreTable::row_for(const Request& request) {
   if (options_.index == PlacementIndex::kScan) return nullptr;
-  if (membership_ != cluster_.membership()) order_nodes();
+  line_.follow();
   if (request.id >= rows_.size()) rows_.resize(request.id + 1);
   Row& row = rows_[request.id];
   ++row.asks;
   if (++asks_ == kAsksToCool) cool();
   if (!row.is_built && !make_room(row)) return nullptr;
-  if (!row.is_built || row.membership != membership_ || row.epoch != epoch_ ||
+  if (!row.is_built || row.membership != line_.membership() || row.epoch != epoch_ ||
       row.change < cluster_.forgotten_changes()) {
     rebuild(row, request);
     return &row;
@@ -176,24 +174,39 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
   if (row.is_built) built_bytes_ -= row.bytes();
   built_ += !row.is_built;
   row.is_built = true;
-  row.membership = membership_;
+  row.membership = line_.membership();
   row.epoch = epoch_;
   row.change = cluster_.last_change();
   row.remembered.assign(kRemembered, Remembered());
   row.slots.clear();
-  row.least = bound_of(request);
   row.feasible = 0;
-  row.fitting.assign(nodes_in_order_.size() / 64 + 1, 0);
-  row.scores.reset(nodes_in_order_.size(), options_.tie_break == TieBreak::kRandom
-                                               ? BestTree::Ties::kCounted
-                                               : BestTree::Ties::kFirst);
-  for (std::size_t place = 0; place < nodes_in_order_.size(); ++place) {
-    const NodeId node = nodes_in_order_[place];
-    if (!cluster_.usable(node) || !fits(cluster_.room(node), request)) continue;
-    row.scores.set_leaf(place, choice(row, request, node).score);
-    row.fitting[node.value / 64] |= std::uint64_t{1} << node.value % 64;
+  row.fitting.assign(line_.size() / 64 + 1, 0);
+  row.scores.reset(line_.size(), options_.tie_break == TieBreak::kRandom ? BestTree::Ties::kCounted
+                                                                         : BestTree::Ties::kFirst);
+  const auto enter = [&](std::size_t place, std::int64_t score) {
+    if (score == BestTree::kAbsent) return;
+    row.scores.set_leaf(place, score);
+    row.fitting[place / 64] |= std::uint64_t{1} << place % 64;
     ++row.feasible;
+  };
+  Batch batch;
+  const auto ask_batch = [&] {
+    batch.fetch(cluster_);
+    for (const std::size_t place : batch) enter(place, ask(row, request, place).score);
+    batch.clear();
+  };
+  for (std::size_t place = 0; place < line_.size(); ++place) {
+    const NodeLine::Entry& entry = line_.at(place);
+    if (!entry.bound.covers(request.least)) continue;
+    const Remembered& known = row.place_of(entry.face);
+    if (known.face == entry.face) {
+      enter(place, known.score);
+      continue;
+    }
+    batch.add(place, entry.node);
+    if (batch.is_full()) ask_batch();
   }
+  ask_batch();
   row.scores.rebuild();
   built_bytes_ += row.bytes();
 }
@@ -201,66 +214,68 @@ void ScoreTable::rebuild(Row& row, const Request& request) {
 // Most changes are to nodes on which the request fits neither before nor after:
 // what tells so lies with the change and in the row's bits.
 void ScoreTable::follow(Row& row, const Request& request) {
-  // Of those that matter a few at a time, so that their books are fetched side
-  // by side: with many requests in use, waiting for memory is most of the work.
-  std::array<NodeId, 16> batch;
+  Batch batch;
   while (row.change < cluster_.last_change()) {
-    std::size_t count = 0;
-    while (count < batch.size() && row.change < cluster_.last_change()) {
+    batch.clear();
+    while (!batch.is_full() && row.change < cluster_.last_change()) {
       const std::uint64_t change = ++row.change;
       const NodeId node = cluster_.changed(change);
       if (node.is_none()) continue;
-      if (!cluster_.changed_to(change).covers(row.least)) {
-        if (row.fits_on(node)) rescore(row, request, node, false);
+      const std::size_t place = line_.place(node);
+      if (!cluster_.changed_to(change).covers(request.least)) {
+        if (row.fits_at(place)) rescore(row, request, place, BestTree::kAbsent);
         continue;
       }
-      row.scores.prefetch(places_[node.value]);
-      batch[count++] = node;
+      row.scores.prefetch(place);
+      batch.add(place, node);
     }
-    const std::span nodes(batch.data(), count);
-    if (count > 1) cluster_.prefetch(nodes);
-    for (const NodeId node : nodes) rescore(row, request, node, fits(cluster_.room(node), request));
+    if (batch.size() > 1) batch.fetch(cluster_);
+    for (const std::size_t place : batch)
+      rescore(row, request, place, ask(row, request, place).score);
   }
 }
 
-void ScoreTable::rescore(Row& row, const Request& request, NodeId node, bool fits_now) {
-  const bool did_fit = row.fits_on(node);
+void ScoreTable::rescore(Row& row, const Request& request, std::size_t place, std::int64_t score) {
+  const bool fits_now = score != BestTree::kAbsent;
+  const bool did_fit = row.fits_at(place);
   if (!fits_now && !did_fit) return;
-  const std::size_t place = places_[node.value];
-  row.scores.update(place, fits_now ? choice(row, request, node).score : BestTree::kAbsent);
+  row.scores.update(place, score);
   if (fits_now != did_fit) {
-    row.fitting[node.value / 64] ^= std::uint64_t{1} << node.value % 64;
+    row.fitting[place / 64] ^= std::uint64_t{1} << place % 64;
     row.feasible += fits_now ? 1 : -1;
   }
   if (row.slots.empty()) return;
-  const std::int32_t count = fits_now ? slots(cluster_.room(node), request) : 0;
+  const std::int32_t count = fits_now ? slots(cluster_.room(line_.at(place).node), request) : 0;
   row.total_slots += count - row.slots[place];
   row.slots[place] = count;
 }
 
 void ScoreTable::count_slots(Row& row, const Request& request) {
   built_bytes_ -= row.bytes();
-  row.slots.resize(nodes_in_order_.size());
+  row.slots.resize(line_.size());
   row.total_slots = 0;
   for (std::size_t place = 0; place < row.slots.size(); ++place) {
-    const NodeId node = nodes_in_order_[place];
+    const NodeId node = line_.at(place).node;
     row.slots[place] = cluster_.usable(node) ? slots(cluster_.room(node), request) : 0;
     row.total_slots += row.slots[place];
   }
   built_bytes_ += row.bytes();
 }
 
-// What the policy says of the node's state, asked once as long as it is
-// remembered. The request must fit.
-Choice ScoreTable::choice(Row& row, const Request& request, NodeId node) {
-  const std::uint64_t serial = cluster_.state_serial(node);
-  const std::uint64_t node_key = policy_.node_key(node);
-  Remembered& known = row.remembered[serial & (kRemembered - 1)];
-  if (known.serial != serial || known.node_key != node_key) {
-    const Choice fresh = policy_.choose(cluster_.room(node), request);
-    known = {serial, node_key, fresh.score, fresh.devices};
+// What the policy says of the node's face, asked once as long as it is
+// remembered.
+const ScoreTable::Remembered& ScoreTable::ask(Row& row, const Request& request, std::size_t place) {
+  const NodeLine::Entry& entry = line_.at(place);
+  Remembered& known = row.place_of(entry.face);
+  if (known.face == entry.face) return known;
+  const NodeRoom room = cluster_.room(entry.node);
+  known = {entry.face, BestTree::kAbsent, 0};
+  if (fits(room, request)) {
+    const Choice choice = policy_.choose(room, request);
+    known.score = choice.score;
+    known.devices = choice.devices;
   }
-  return {known.score, known.devices};
+  return known;
 }
 
 // --- Size ---
@@ -272,15 +287,14 @@ std::size_t ScoreTable::Row::bytes() const {
 
 // Leaves and an eighth above them, counts where ties are drawn.
 std::size_t ScoreTable::expected_row_bytes() const {
-  const std::size_t nodes = nodes_in_order_.size();
+  const std::size_t nodes = line_.size();
   const std::size_t counts = options_.tie_break == TieBreak::kRandom ? nodes / 2 : 0;
   return nodes * 8 / 7 * sizeof(std::int64_t) + nodes / 8 + counts +
          kRemembered * sizeof(Remembered);
 }
 
 std::size_t ScoreTable::row_bytes() const {
-  return built_bytes_ + rows_.capacity() * sizeof(Row) +
-         nodes_in_order_.capacity() * sizeof(NodeId) + places_.capacity() * sizeof(std::uint32_t);
+  return built_bytes_ + rows_.capacity() * sizeof(Row) + line_.bytes();
 }
 
 }  // namespace gridfold

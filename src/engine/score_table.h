@@ -14,8 +14,10 @@
 #include "base/random.h"
 #include "engine/best_tree.h"
 #include "engine/cluster.h"
+#include "engine/node_line.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -37,35 +39,33 @@ class ScoreTable {
   // Whether so many tasks of the request fit now on all nodes (see slots()).
   bool has_slots(const Request& request, std::int64_t tasks);
 
-  // What best() would choose, and the node that would be next.
-  struct Explained {
-    Best best;
-    std::optional<NodeId> runner_up;
-    std::int64_t runner_up_score = 0;
-  };
-  std::optional<Explained> explain_choice(const Request& request, RandomStream random);
+  // Why best() has just answered so: the node that would have been next, and
+  // what told the two apart. Nothing may have changed since.
+  WhyHere why(const Request& request, const Best& best) const;
 
   // The policy has learned something: every score is computed anew when asked.
-  void forget_scores() { ++epoch_; }
+  void forget_scores() {
+    ++epoch_;
+    line_.forget_keys();
+  }
 
   // Bytes of all rows, and how many there are.
   std::size_t row_bytes() const;
   std::size_t row_count() const { return built_; }
 
  private:
-  // What the policy said of one state: a small table in which a state has one
-  // place, so that newer states displace older ones.
+  // What the policy said of nodes of one face, kAbsent where the request does
+  // not fit: a small table in which a face has one place, so that newer ones
+  // displace older ones.
   struct Remembered {
-    std::uint64_t serial = 0;  // of the state; 0: nothing is remembered here
-    std::uint64_t node_key = 0;
+    NodeLine::Face face;  // serial 0: nothing is remembered here
     std::int64_t score = 0;
     std::uint64_t devices = 0;
   };
   struct Row {
-    BestTree scores;                     // by place in the order of ties
-    RoomBound least;                     // what the request asks
+    BestTree scores;                     // by place in the line
     std::int32_t feasible = 0;           // nodes on which it fits
-    std::vector<std::uint64_t> fitting;  // a bit a node: they
+    std::vector<std::uint64_t> fitting;  // a bit a place: they
     std::vector<Remembered> remembered;
     // Of each place and in all, once a gang has asked.
     std::vector<std::int32_t> slots;
@@ -75,8 +75,9 @@ class ScoreTable {
     std::uint64_t epoch = 0;
     std::uint32_t asks = 0;  // lately; kept for requests without a row, too
     bool is_built = false;
-    bool fits_on(NodeId node) const {
-      return (fitting[node.value / 64] >> node.value % 64 & 1) != 0;
+    bool fits_at(std::size_t place) const { return (fitting[place / 64] >> place % 64 & 1) != 0; }
+    Remembered& place_of(const NodeLine::Face& face) {
+      return remembered[face.serial & (remembered.size() - 1)];
     }
     std::size_t bytes() const;
   };
@@ -88,12 +89,10 @@ class ScoreTable {
   void cool();
   void rebuild(Row& row, const Request& request);
   void follow(Row& row, const Request& request);
-  void rescore(Row& row, const Request& request, NodeId node, bool fits_now);
+  void rescore(Row& row, const Request& request, std::size_t place, std::int64_t score);
   void count_slots(Row& row, const Request& request);
-  Choice choice(Row& row, const Request& request, NodeId node);
-  std::optional<Explained> scan(const Request& request, RandomStream& random);
-  void order_nodes();
-  std::uint64_t rank(NodeId node) const;
+  const Remembered& ask(Row& row, const Request& request, std::size_t place);
+  std::optional<Best> scan(const Request& request, RandomStream& random);
   std::size_t expected_row_bytes() const;
 
   const Cluster& cluster_;
@@ -104,11 +103,8 @@ class ScoreTable {
   std::size_t built_bytes_ = 0;
   std::uint32_t asks_ = 0;  // since the rows last cooled
   std::uint64_t epoch_ = 1;
-  // The order in which ties are broken, as of this membership of the cluster.
-  std::vector<NodeId> nodes_in_order_;
-  std::vector<std::uint32_t> places_;  // by node: its index there
-  std::uint64_t membership_ = 0;
-  std::vector<std::int64_t> scanned_;  // scores of the scan, by place
+  NodeLine line_;
+  std::vector<std::int64_t> scanned_;  // scores of the last scan, by place
 };
 
 }  // namespace gridfold

@@ -15,38 +15,29 @@
 
 #include "base/random.h"
 #include "engine/cluster.h"
+#include "engine/communication_cost.h"
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
+#include "engine/pending_key.h"
+#include "engine/plans.h"
 #include "engine/queue_tree.h"
+#include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
+#include "engine/turn_order.h"
 
 namespace gridfold {
-
-// Order of pending jobs: queue priority, then work with rights to its place
-// before fillers, then job priority, then submission.
-struct PendingKey {
-  std::int32_t queue_priority = 0;
-  bool filler = false;
-  std::int32_t priority = 0;
-  JobId job;
-  friend bool operator<(const PendingKey& a, const PendingKey& b) {
-    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
-    if (a.filler != b.filler) return !a.filler;
-    if (a.priority != b.priority) return a.priority > b.priority;
-    return a.job < b.job;
-  }
-  friend bool operator==(const PendingKey&, const PendingKey&) = default;
-};
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
 // When the first of them cannot start, none can, and the whole group is parked
 // on what would wake it.
 struct PendingGroup {
-  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota };
-  QueueId queue;
+  // kForPlans: it may be that a reservation is in the way, or that one was to be
+  // had: looked at again when these change, and for room.
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
+  QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
@@ -70,21 +61,30 @@ struct EngineJob {
   PendingGroup* group = nullptr;             // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
+  bool by_rounds = false;
+  // What it has reported, while this engine lives.
+  std::shared_ptr<const TrainingHistory> history;
 
   // Becomes as new, but keeps its memory, unless that is large.
   void forget();
 };
 
 struct Engine::State {
-  State(EngineOptions o, std::unique_ptr<PlacementPolicy> p)
+  State(EngineOptions o, Policies p)
       : options(o),
-        policy(std::move(p)),
+        policy(std::move(p.placement)),
         scores(cluster, *policy,
                {.tie_break = o.tie_break, .seed = o.seed, .index = o.placement_index}),
         domains(cluster, *policy),
-        gangs(cluster, domains, o.tie_break, o.seed),
-        random(o.seed, "engine.ties") {
+        communication(cluster, o.fabric),
+        gangs(cluster, domains, o.tie_break, o.seed, &communication),
+        random(o.seed, "engine.ties"),
+        plans(cluster, domains) {
+    run_times = std::move(p.run_times);
+    plans.ends.ask = [this](JobId job) { return expected_end(job); };
+    rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
+    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -92,9 +92,10 @@ struct Engine::State {
   Cluster cluster;
   ScoreTable scores;
   DomainSlots domains;
+  CommunicationCost communication;
   GangPlacer gangs;
   std::map<TopologyWish, std::uint32_t> wishes;  // numbered, for the keys of shapes
-  QueueTree queues;
+  QueueTree queues{cluster};
   RandomStream random;
 
   // Records and their index. Ids only grow, so their order is submission.
@@ -105,6 +106,7 @@ struct Engine::State {
   struct RecentShape {
     std::weak_ptr<const JobSpec> spec;
     JobShape* shape = nullptr;
+    std::uint32_t run_class = 0;
   };
   std::unordered_map<const JobSpec*, RecentShape> recent_shapes;
   std::vector<PendingGroup*> parked;  // in no order
@@ -116,26 +118,31 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  std::map<PendingKey, PendingGroup*> ready;     // groups not parked, by their first job
+  TurnOrder ready{queues};                       // groups not parked
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;    // handed out so far
-  bool solve_awaited = false;  // the last of them
+  std::uint64_t solves = 0;        // handed out so far
+  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  Rounds rounds;
+  std::unique_ptr<RunTimes> run_times;  // may be null
+  Plans<PendingKey> plans;
 
   // This turn.
   Instant now{};
   std::uint64_t turn_number = 0;
   std::unique_ptr<Turn> turn = std::make_unique<Turn>();
   Decisions out;
-  std::vector<NodeId> freed;  // nodes with more room than at the turn's start
+  std::vector<NodeId> freed;            // nodes with more room than at the turn's start
+  std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
   std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
+  std::vector<JobId> reported_jobs;  // what they said is stored with the next turn that stores
 
   // The policy has learned something: all scores are out of date.
   void forget_scores() {
@@ -147,12 +154,13 @@ struct Engine::State {
   EngineJob* find(JobId id);
   void touch(EngineJob& job);
   void commit_until(std::uint64_t turn);
-  JobShape& shape_of(const std::shared_ptr<const JobSpec>& spec);
+  JobShape& shape_of(const JobRecord& record);
   void touch_node(NodeId node);
   void attach(EngineJob& job);
   void detach(EngineJob& job);
   void undo_from(std::uint64_t turn);
   void set_timer(EngineJob& job);
+  std::optional<Duration> run_limit(const EngineJob& job) const;
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
@@ -166,8 +174,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  std::vector<JobId> leave_order(QueueId queue);
-  void join_order(const std::vector<JobId>& moved);
+  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
@@ -178,12 +187,20 @@ struct Engine::State {
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
   void node_fault(NodeId node);
 
+  // --- reports.cpp ---
+  void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
+  // For the policy of the rounds; kept while this engine lives.
+  void remember_report(EngineJob& job, const TaskReport& report);
+
   // --- schedule.cpp: the cycle ---
   struct Placed {
     std::uint32_t task = 0;
     Allocation allocation;
-    std::int32_t feasible = 0;
-    std::int64_t score = 0;
+    WhyHere why;
+  };
+  struct Placement {
+    std::vector<Placed> tasks;  // none: there is no room
+    std::shared_ptr<const WhyDomain> why_domain = nullptr;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
   void wake_groups();
@@ -192,16 +209,26 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
-  void start(EngineJob& job, const std::vector<Placed>& placed);
+  void start(EngineJob& job, const Placement& placement);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
-  std::vector<Placed> place(EngineJob& job, const std::vector<std::int64_t>& target);
-  std::vector<Placed> place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
+  void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
+  Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
   bool goes_by_tree(const EngineJob& job);
-  std::vector<Placed> place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  Placement place_by_tree(EngineJob& job, const std::vector<std::int64_t>& target);
+  std::shared_ptr<const WhyDomain> in_words(const HomeChoice& home);
+
+  // --- job_communication.cpp: what jobs send ---
+  // Of the places that try_start() found last, where they were weighed.
+  std::optional<StepTime> expected_step;
+  std::optional<StepTime> otherwise_step;
+  void note_expected(EngineJob& job);
+  void begin_sending(const JobRecord& record);
+  void end_sending(const JobRecord& record);
 
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
@@ -220,12 +247,66 @@ struct Engine::State {
   void number_claims(const EngineJob& job, Eviction& plan);
   void carry_out(EngineJob& job, Eviction plan);
 
+  // --- backfill.cpp: promises to jobs that wait ---
+  Duration planned_run(const JobRecord& record) const;
+  std::optional<Instant> expected_end(JobId job) const;
+  void predict_run_time(JobRecord& record);
+  void note_run_time(const JobRecord& record);
+  std::uint32_t run_class(const JobRecord& record) const;
+  bool correct_run_times(const Reservation& plan);
+  std::vector<PlanPart> parts_of(const EngineJob& job) const;
+  void enter_reserved(EngineJob& job);
+  void leave_reserved(EngineJob& job);
+  Reservation plan_for(const EngineJob& job);
+  bool reserve(EngineJob& job);
+  bool is_there(const Reservation& plan) const;
+  void move_reservation(EngineJob& job, Reservation plan);
+  std::vector<JobId> set_lower_aside(const EngineJob& job);
+  void book_again(const std::vector<JobId>& aside);
+  void take_back(const EngineJob& job, const Placement& placement);
+  bool keeps_promises(const EngineJob& job, const Placement& placement);
+  Placement bind_plan(EngineJob& job, const Reservation& plan);
+  Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
+                         const Reservation* plan);
+  bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
+  bool admit(const EngineJob& job, std::vector<std::int64_t>& target);
+  void replan_shaken();
+  void pull_forward();
+  void start_due();
+  void follow_plans();
+  void set_next_plan();
+
+  // --- rounds.cpp: jobs that a policy decides about in rounds ---
+  bool goes_by_rounds(const JobSpec& spec) const;
+  bool may_move(const EngineJob& job) const;
+  // Device-nanoseconds of the task's holding in this run.
+  std::int64_t executed_ns(const EngineJob& job, std::uint32_t task) const;
+  void hold_round();
+  RoundView round_view() const;
+  void drop_stale_claims();
+  void adopt_round(const RoundAnswer& answer);
+  std::vector<RoundChange> changes_of(const RoundAnswer& answer);
+  bool bind_changes(std::vector<RoundChange>& changes);
+  std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books);
+  void change_places(RoundChange& change);
+  bool quota_allows(const EngineJob& job, std::int64_t tasks);
+  // Of a pending job that waits for a round, at this place among its reasons,
+  // behind what no waiting will change.
+  void add_round_reasons(const EngineJob& job, std::vector<Reason>& reasons,
+                         std::size_t place) const;
+
   // --- explain.cpp ---
   std::vector<Reason> room_reasons(const EngineJob& job);
 };
 
 // Whether the job has been started and has not ended.
 inline bool is_active(JobState state) { return !is_terminal(state) && state != JobState::kPending; }
+
+// Whether the job sends what it says that it exchanges.
+inline bool is_sending(const JobRecord& record) {
+  return record.spec->communication &&
+         (record.state == JobState::kStarting || record.state == JobState::kRunning);
+}
 
 // Whether room is earmarked for the job.
 inline bool has_claim(const JobRecord& record) {

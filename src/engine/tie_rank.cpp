@@ -12,4 +12,13 @@ std::uint64_t tie_rank(const Cluster& cluster, TieBreak tie_break, std::uint64_t
   return z ^ (z >> 31);
 }
 
+DecidedBy tie_rule(TieBreak tie_break) {
+  switch (tie_break) {
+    case TieBreak::kLowestName: return DecidedBy::kName;
+    case TieBreak::kRandom: return DecidedBy::kDraw;
+    case TieBreak::kSeededOrder: break;
+  }
+  return DecidedBy::kSeededOrder;
+}
+
 }  // namespace gridfold

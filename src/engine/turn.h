@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "model/node.h"
+#include "model/queue.h"
 #include "model/record.h"
 
 namespace gridfold {

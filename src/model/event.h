@@ -8,7 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "model/queue.h"
 #include "model/record.h"
+#include "model/report.h"
 #include "model/solve.h"
 
 namespace gridfold {
@@ -53,6 +55,14 @@ struct LaunchFailed {
   std::uint32_t attempt = 0;
   std::string message;
   LaunchFault fault = LaunchFault::kNode;
+};
+
+// What the attempt said of itself since its last report, the latest of each
+// kind; its backend bounds how often. A hint: it may be lost.
+struct TaskReported {
+  TaskId task;
+  std::uint32_t attempt = 0;
+  TaskReport report;
 };
 
 // --- from the executor ---
@@ -122,9 +132,10 @@ struct TurnRejected {
   std::uint64_t turn = 0;
 };
 
-using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                           JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                           NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved>;
+using Event =
+    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
+                 NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported>;
 
 }  // namespace gridfold

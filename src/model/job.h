@@ -12,7 +12,9 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "model/job_traffic.h"
 #include "model/topology.h"
+#include "model/training.h"
 
 namespace gridfold {
 
@@ -66,12 +68,15 @@ struct TaskRequest {
   friend bool operator==(const TaskRequest&, const TaskRequest&) = default;
 };
 
-// A group of alike tasks. With min < count the role may start with fewer tasks,
-// but never with fewer than min.
+// A group of alike tasks: at most `count`, at least `min`, and a multiple of
+// `multiple_of`. With min < count the role may start with fewer tasks; of a job
+// that declares training the number may also change later, by a restart.
 struct Role {
   std::string name = "main";
   std::int32_t count = 1;
   std::int32_t min = 1;
+  std::int32_t multiple_of = 1;
+  std::int32_t preferred = 0;  // what the user would choose; 0: count
   TaskRequest each;
   // The program and its arguments. `run: "text"` in a job file means
   // {"/bin/sh", "-c", text}.
@@ -137,6 +142,9 @@ struct JobSpec {
   std::int32_t priority = 0;  // higher first
   std::vector<Role> roles;
   TopologyWish topology;
+  // Its ranks are the whole devices of all tasks, in order of the tasks; `data`
+  // is that of the job with all its tasks.
+  std::optional<JobTraffic> communication;
   std::map<std::string, std::string> env;
   std::string workdir;  // absolute, or empty: a directory of the job's own
   std::vector<StagedFile> files;
@@ -145,6 +153,7 @@ struct JobSpec {
   std::optional<std::int64_t> array_index;
   Stop stop;
   std::optional<Checkpoint> checkpoint;
+  std::optional<TrainingDeclaration> training;
   Limit<Duration> time_limit;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 

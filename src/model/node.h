@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "model/links.h"
 #include "model/topology.h"
 
 namespace gridfold {
@@ -40,6 +41,7 @@ struct DeviceSpec {
   std::int32_t numa = -1;         // NUMA node
   std::int32_t pcie_switch = -1;  // PCIe switch
   std::int32_t island = -1;       // devices that reach each other by direct links
+  std::int32_t card = -1;         // the nearest of the node's network cards
   // Not empty: the device is split, and given out in such partitions only.
   std::vector<PartitionProfile> partitions;
   // Why it must not be given to new work, as the backend says ("GPU is lost").
@@ -59,19 +61,8 @@ struct NodeSpec {
   // Path of domains from the widest to the node's own: {{"zone", "a"}, {"rack", "r3"}}.
   std::vector<DomainStep> domains;
   std::map<std::string, std::string> labels;
+  SharedLinks links;  // how fast its parts and its network are
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
-};
-
-// Limits hold for a queue and everything beneath it; "a/b" lies beneath "a".
-struct QueueSpec {
-  std::string name = "default";
-  std::int32_t priority = 0;  // higher first, before job priority
-  Limit<MilliCores> cpu;
-  Limit<Bytes> memory;
-  std::map<std::string, std::int64_t>
-      devices;       // class -> thousandths of a device; absent: unlimited
-  bool open = true;  // takes new jobs
-  friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };
 
 }  // namespace gridfold

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 38> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -37,8 +37,14 @@ constexpr std::array<std::string_view, 32> kCodes = {"ExceedsCluster",
                                                      "LaunchFailures",
                                                      "DrainedBy",
                                                      "DeviceDirty",
-                                                     "UnsatisfiableTopology"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kUnsatisfiableTopology) + 1);
+                                                     "UnsatisfiableTopology",
+                                                     "WaitsForRound",
+                                                     "Resized",
+                                                     "RoundMissed",
+                                                     "ExceedsTenantQuotaMax",
+                                                     "TenantQuotaInUse",
+                                                     "QueueTurn"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kQueueTurn) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)
@@ -54,7 +60,8 @@ std::optional<ReasonCode> parse_reason_code(std::string_view text) {
 }
 
 bool is_never(ReasonCode code) {
-  return code <= ReasonCode::kQueueClosed || code == ReasonCode::kUnsatisfiableTopology;
+  return code <= ReasonCode::kQueueClosed || code == ReasonCode::kUnsatisfiableTopology ||
+         code == ReasonCode::kExceedsTenantQuotaMax;
 }
 
 std::int64_t Reason::number(std::string_view name, std::int64_t fallback) const {

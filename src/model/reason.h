@@ -15,7 +15,7 @@ namespace gridfold {
 
 enum class ReasonCode : std::uint8_t {
   // Never, on this grid as it is.
-  kExceedsCluster,   // {resource, need, capacity}: even empty, the nodes are too few
+  kExceedsCluster,  // {resource, need, capacity}: even empty, the nodes are too few
   // {constraint, need, largest, [within | profile]}: no node could ever hold one task
   kNoMatchingNode,
   kExceedsQuotaMax,  // {queue, resource, need, limit}
@@ -58,6 +58,18 @@ enum class ReasonCode : std::uint8_t {
   // Added since; a code keeps its number, which decisions are hashed by.
   // Even empty, no domain of the level is enough: {level, need, largest, domain}, in tasks.
   kUnsatisfiableTopology,
+  // A policy that decides in rounds.
+  kWaitsForRound,  // {at_ns}: it is considered again then
+  kResized,        // {from, to}: tasks; to 0: others go first, from = to: other places
+  // {problem, node | tasks}: what the round gave it could not be had. Problem "room": taken or gone
+  // meanwhile on the node; "number": so many tasks it cannot have.
+  kRoundMissed,
+  // As ExceedsQuotaMax and QuotaInUse, of what each tenant of a queue may have:
+  // {tenant, queue, resource, need, limit} and {..., used, short}.
+  kExceedsTenantQuotaMax,
+  kTenantQuotaInUse,
+  // Queues take turns: {queue, share} with its dominant share in millionths.
+  kQueueTurn,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -9,8 +9,8 @@ constexpr std::array<std::string_view, 7> kStates = {
     "pending", "starting", "running", "stopping", "succeeded", "failed", "cancelled"};
 constexpr std::array<std::string_view, 7> kPhases = {"idle",     "held",    "running", "stopping",
                                                      "cleaning", "backoff", "done"};
-constexpr std::array<std::string_view, 7> kCauses = {
-    "none", "cancel", "preempt", "requeue", "time_limit", "task_failed", "node_lost"};
+constexpr std::array<std::string_view, 8> kCauses = {
+    "none", "cancel", "preempt", "requeue", "time_limit", "task_failed", "node_lost", "resize"};
 
 }  // namespace
 

@@ -15,6 +15,8 @@
 #include "model/job.h"
 #include "model/node.h"
 #include "model/reason.h"
+#include "model/reservation.h"
+#include "model/why_here.h"
 
 namespace gridfold {
 
@@ -86,6 +88,7 @@ struct TaskRecord {
   Instant started_at = Instant::never();  // of the current attempt
   // Claimed room: where this task will start once its victims have left.
   Allocation claim;
+  WhyHere why;  // of the allocation; stays when the task has ended there
   friend bool operator==(const TaskRecord&, const TaskRecord&) = default;
 };
 
@@ -98,6 +101,7 @@ enum class StopCause : std::uint8_t {
   kTimeLimit,
   kTaskFailed,
   kNodeLost,
+  kResize,  // it goes on with other places, or waits for the next round
 };
 std::string_view to_string(StopCause cause);
 std::optional<StopCause> parse_stop_cause(std::string_view text);
@@ -122,6 +126,21 @@ constexpr bool is_satisfied(DependencyCondition condition, JobState state, std::
   return false;
 }
 
+// One step of a job at its places, as the model of communication expects it.
+struct StepEstimate {
+  Duration communication;  // what of it is not hidden behind the computing
+  Duration step;
+  friend bool operator==(const StepEstimate&, const StepEstimate&) = default;
+};
+
+// What was expected when the job was placed, with the traffic of that moment.
+struct ExpectedCommunication {
+  StepEstimate here;
+  LinkKind slowest = LinkKind::kNvlink;   // bounds the longest exchange
+  std::optional<StepEstimate> otherwise;  // the fastest of the other places considered
+  friend bool operator==(const ExpectedCommunication&, const ExpectedCommunication&) = default;
+};
+
 struct JobRecord {
   JobId id;
   std::string uid;                      // UUIDv7, the public id
@@ -134,12 +153,28 @@ struct JobRecord {
   Instant ended_at = Instant::never();
   Duration waited{};  // pending time over all runs, up to the last start
   Instant pending_since{};
-  std::int32_t evictions = 0;               // times it was preempted
-  std::int32_t losses = 0;                  // runs lost through no fault of its own
-  std::int32_t runs = 0;                    // times the job was started
+  std::int32_t evictions = 0;             // times it was preempted
+  Instant evicted_at = Instant::never();  // the last of them
+  Duration evicted_work{};                // how much of its run time that one lost
+  Instant saved_at = Instant::never();    // its work up to then is safe, it said
+  std::optional<Duration> save_time;      // one save, as learned from its last
+  std::int32_t losses = 0;                // runs lost through no fault of its own
+  std::int32_t runs = 0;                  // times the job was started
+  std::int64_t executed_ns = 0;           // of a job of the rounds: device-ns of its ended runs
+  // Room that is promised to it while it waits.
+  std::optional<Reservation> reservation;
+  // For how long it is expected to run, for planning; 0: its limit is all that
+  // is known. A run that lasts longer makes it longer.
+  Duration expected_run{};
   std::optional<Reason> reason;             // why it is in this state, where there is more to say
   std::vector<DependencyRecord> waits_for;  // edges not yet satisfied
+  // Why its tasks lie in the domain they do; null where they were placed one by
+  // one. Shared by the record's copies.
+  std::shared_ptr<const WhyDomain> why_domain;
   std::vector<TaskRecord> tasks;
+  // Of the current run; empty where the job does not say what it exchanges or
+  // the links of its nodes are not known.
+  std::optional<ExpectedCommunication> communication;
 };
 
 // A node as stored: its spec is the backend's word, the rest is ours.

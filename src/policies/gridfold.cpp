@@ -26,12 +26,6 @@ constexpr std::int64_t kScarcityGap = 64;
 // The last arrivals are so much of the window.
 constexpr std::int64_t kRecentPart = 8;
 
-Worth least(const ByCorePrice& worth) {
-  Worth least = worth[0];
-  for (const Worth value : worth) least = std::min(least, value);
-  return least;
-}
-
 // `tenths`: in 2^-16 / 10 of a device. Half up.
 std::int64_t rounded(std::int64_t tenths) {
   constexpr std::int64_t kUnit = std::int64_t{10} * kDeviceWorth;
@@ -82,83 +76,119 @@ Gridfold::Gridfold(const GridfoldOptions& options)
 
 // --- Choosing ---
 
+// A task tried on a node, device by device.
+class Gridfold::Trial {
+ public:
+  Trial(GridfoldBoard& board, const NodeState& before, std::int64_t cpu_left,
+        const ByCorePrice& cpu_cost, Worth price, std::int64_t guarded)
+      : board_(board),
+        before_(before),
+        cpu_left_(cpu_left),
+        worth_(difference(before.worth, cpu_cost)),
+        besides_(price - before.value),
+        opened_(guarded) {}
+
+  std::uint64_t chosen() const { return chosen_; }
+  // Score but for what it spoils.
+  std::int64_t score() const { return score_of(least(worth_), board_.stranded(cpu_left_)); }
+
+  void take(std::size_t device, std::int32_t share) {
+    chosen_ |= std::uint64_t{1} << device;
+    const std::int32_t left = board_.left(device, share);
+    board_.change_worth(device, left, worth_);
+    besides_ += board_.gain_besides(device, left);
+    opened_ += board_.share(device) == 1000 && left > 0;
+    board_.take(device, share);
+  }
+  // The first whole devices that fit. There are so many.
+  void take_whole(const NodeRoom& node, const DeviceNeed& need) {
+    std::int32_t missing = need.count;
+    for (std::size_t i = 0; missing > 0; ++i) {
+      assert(i < node.devices.size());
+      if ((chosen_ >> i & 1) || board_.share(i) < 1000 || !device_fits(node.devices[i], need))
+        continue;
+      take(i, need.share);
+      --missing;
+    }
+  }
+  // The device that scores best. There is one.
+  void take_slice(const NodeRoom& node, const DeviceNeed& need) {
+    std::size_t best = kMaxDevicesPerNode;
+    std::int64_t best_score = 0;
+    std::uint64_t tried = 0;
+    const auto consider = [&](std::size_t i) {
+      if (board_.share(i) < need.share || board_.has_twin_among(tried, i) ||
+          !device_fits(node.devices[i], need))
+        return;
+      tried |= std::uint64_t{1} << i;
+      const std::int32_t left = board_.left(i, need.share);
+      const std::int64_t here =
+          score_of(board_.least_after(i, left, worth_) + board_.gain_besides(i, left),
+                   board_.stranded_after(i, left, cpu_left_)) -
+          (board_.share(i) == 1000);
+      if (best != kMaxDevicesPerNode && here <= best_score) return;
+      best = i;
+      best_score = here;
+    };
+    if (node.layout != nullptr) {
+      for (const std::size_t i : order_of_devices(node, need, chosen_)) consider(i);
+    } else {
+      for (std::size_t i = 0; i < node.devices.size(); ++i) {
+        if ((chosen_ >> i & 1) == 0) consider(i);
+      }
+    }
+    assert(best < kMaxDevicesPerNode);
+    take(best, need.share);
+  }
+
+ private:
+  std::int64_t score_of(Worth value, Worth stranded) const {
+    return rounded(10 * std::int64_t{value + besides_} +
+                   kStrandingTenths * (before_.stranded - stranded)) -
+           opened_;
+  }
+
+  GridfoldBoard& board_;
+  const NodeState& before_;
+  std::int64_t cpu_left_;
+  ByCorePrice worth_;
+  Worth besides_;
+  std::int64_t opened_;
+  std::uint64_t chosen_ = 0;
+};
+
+// Asked only where the task fits.
 Choice Gridfold::choose(const NodeRoom& node, const Request& request) const {
   GridfoldBoard board(tables_, node);
   NodeState considered;
   const NodeState& before = state_of(node, board, considered);
   const std::int64_t cpu_left = node.cpu - request.cpu;
-  ByCorePrice worth = before.worth;
-  const ByCorePrice& cost = cost_of(request.cpu);
-  for (std::size_t u = 0; u < kCorePrices; ++u) worth[u] -= cost[u];
-
-  Worth besides = tables_.price(request) - before.value;
-  std::int64_t opened = guarded(node, request, board);
-  // Score but for what it spoils.
-  const auto score = [&](Worth value, Worth stranded) {
-    return rounded(10 * std::int64_t{value + besides} +
-                   kStrandingTenths * (before.stranded - stranded)) -
-           opened;
-  };
-  std::uint64_t chosen = 0;
-  const auto take = [&](std::size_t device, std::int32_t share) {
-    chosen |= std::uint64_t{1} << device;
-    const std::int32_t left = board.left(device, share);
-    board.change_worth(device, left, worth);
-    besides += board.gain_besides(device, left);
-    opened += board.share(device) == 1000 && left > 0;
-    board.take(device, share);
-  };
+  Trial trial(board, before, cpu_left, cost_of(request.cpu), tables_.price(request),
+              guarded(node, request, board));
   for (const DeviceNeed& need : request.devices) {
     if (is_choice_ruled(node, need)) {
-      for (std::uint64_t left = choose_devices(node, need, chosen); left != 0; left &= left - 1)
-        take(static_cast<std::size_t>(std::countr_zero(left)), need.share);
-      continue;
-    }
-    for (std::int32_t unit = 0; unit < need.count; ++unit) {
-      std::size_t best = kMaxDevicesPerNode;
-      std::int64_t best_score = 0;
-      std::uint64_t tried = 0;
-      const auto consider = [&](std::size_t i) {
-        if (board.has_twin_among(tried, i)) return;
-        tried |= std::uint64_t{1} << i;
-        const std::int32_t left = board.left(i, need.share);
-        ByCorePrice after = worth;
-        board.change_worth(i, left, after);
-        const std::int64_t here = score(least(after) + board.gain_besides(i, left),
-                                        board.stranded_after(i, left, cpu_left)) -
-                                  (board.share(i) == 1000);
-        if (best != kMaxDevicesPerNode && here <= best_score) return;
-        best = i;
-        best_score = here;
-      };
-      if (node.layout != nullptr) {
-        for (const std::size_t i : order_of_devices(node, need, chosen)) consider(i);
-      } else {
-        for (std::size_t i = 0; i < node.devices.size(); ++i) {
-          if ((chosen >> i & 1) || !device_fits(node.devices[i], need)) continue;
-          if (need.is_whole()) {  // the first that fit
-            best = i;
-            break;
-          }
-          consider(i);
-        }
-      }
-      assert(best < kMaxDevicesPerNode);  // choose() is asked only where the task fits
-      take(best, need.share);
+      const std::uint64_t ruled = choose_devices(node, need, trial.chosen());
+      for (std::uint64_t left = ruled; left != 0; left &= left - 1)
+        trial.take(static_cast<std::size_t>(std::countr_zero(left)), need.share);
+    } else if (need.is_whole()) {
+      trial.take_whole(node, need);
+    } else {
+      for (std::int32_t unit = 0; unit < need.count; ++unit) trial.take_slice(node, need);
     }
   }
-  const std::int64_t final_score =
-      score(least(worth), board.stranded(cpu_left)) - partition_loss(node, request, chosen);
-  const std::int64_t units = final_score - spoils(node, request, board, chosen);
+  const std::uint64_t chosen = trial.chosen();
+  const std::int64_t units =
+      trial.score() - partition_loss(node, request, chosen) - spoils(node, request, board, chosen);
   return {tightness_.refine(units, cpu_left, board.free_share()), chosen};
 }
 
 // What is kept on the node, whether it is guarded most, which models are short.
 std::uint64_t Gridfold::node_key(NodeId node) const {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
   std::uint64_t key = 0;
   for (std::size_t k = 0; k < reservations_.size(); ++k) {
-    key = mixed(key, reservations_[k].key_of(node));
-    key = mixed(key, balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node));
+    key = (key + reservations_[k].key_of(node)) * kOdd;
+    key = (key + balances_[k].changes() * 2 + guards_[k].is_rarest(*cluster_, node)) * kOdd;
   }
   return key;
 }
@@ -195,13 +225,14 @@ const ByCorePrice& Gridfold::cost_of(std::int64_t cpu) const {
 // `board`: before anything is taken.
 std::int64_t Gridfold::guarded(const NodeRoom& node, const Request& request,
                                const GridfoldBoard& board) const {
+  std::int64_t price = 0;
+  for (std::uint16_t k = 0; k < guards_.size(); ++k) {
+    if (guards_[k].is_raised()) price += guards_[k].price(*cluster_, node.node, board.whole(k));
+  }
+  if (price == 0) return 0;
   std::int32_t asked = 0;
   for (const DeviceNeed& need : request.devices) asked += need.count;
-  if (asked > 1) return 0;
-  std::int64_t price = 0;
-  for (std::uint16_t k = 0; k < guards_.size(); ++k)
-    price += guards_[k].price(*cluster_, node.node, board.whole(k));
-  return price;
+  return asked > 1 ? 0 : price;
 }
 
 // `board`: what is left when the devices are taken.
@@ -215,6 +246,7 @@ std::int64_t Gridfold::spoils(const NodeRoom& node, const Request& request,
     spoiled += spoilt_model(node, need, devices);
   }
   for (std::uint16_t k = 0; k < reservations_.size(); ++k) {
+    if (!reservations_[k].keeps(node.node)) continue;
     std::int32_t asked = 0;
     for (const DeviceNeed& need : request.devices) {
       if (need.device_class == k) asked = std::max(asked, need.count);

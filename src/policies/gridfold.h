@@ -67,6 +67,8 @@ class Gridfold final : public PlacementPolicy {
     Worth stranded = 0;   // E
   };
 
+  class Trial;
+
   Tightness weigh_tightness() const;
   bool reserve();
   // `considered` holds the state of a room that is nobody's.

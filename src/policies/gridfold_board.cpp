@@ -5,37 +5,42 @@
 namespace gridfold {
 namespace {
 
-std::int32_t usable_share(const DeviceRoom& device) {
-  if (!device.usable || device.table != 0) return 0;
-  return device.holders > 0 ? std::min(device.free_share, 999) : device.free_share;
-}
-
 const ByCorePrice& value_of(const GridfoldTables::Pool& pool, std::int32_t share) {
   return pool.value.of(share_step_of_room(share));
 }
 
 }  // namespace
 
-GridfoldBoard::GridfoldBoard(const GridfoldTables& tables, const NodeRoom& node) : tables_(tables) {
-  for (const DeviceRoom& device : node.devices) {
-    const std::int32_t share = usable_share(device);
-    const std::uint8_t at = find_pool(device);
-    shares_[device_count_] = share;
-    pool_of_[device_count_] = at;
-    pools_[at].share += share;
-    pools_[at].whole += share == 1000;
-    ++pools_[at].devices;
-    ++device_count_;
+GridfoldBoard::GridfoldBoard(const GridfoldTables& tables, const NodeRoom& node)
+    : tables_(tables), device_count_(node.devices.size()) {
+  const std::span kinds = node.devices.kinds();
+  const std::span states = node.devices.states();
+  for (std::size_t i = 0; i < device_count_;) {
+    // Neighbours are mostly of one make.
+    const DeviceKind& kind = kinds[i];
+    const std::uint8_t at = find_pool(kind);
+    Pool& pool = pools_[at];
+    do {
+      const std::int32_t most = states[i].holders > 0 ? 999 : 1000;
+      const bool open = (node.devices.usable() >> i & 1) != 0 && kinds[i].table == 0;
+      const std::int32_t share = open ? std::min(states[i].free_share, most) : 0;
+      shares_[i] = share;
+      pool_of_[i] = at;
+      pool.share += share;
+      pool.whole += share == 1000;
+      ++pool.devices;
+    } while (++i < device_count_ && kinds[i].device_class == kind.device_class &&
+             kinds[i].model == kind.model);
   }
 }
 
-std::uint8_t GridfoldBoard::find_pool(const DeviceRoom& device) {
-  const GridfoldTables::Pool* tables = &tables_.pool(device.device_class, device.model);
+std::uint8_t GridfoldBoard::find_pool(const DeviceKind& kind) {
+  const GridfoldTables::Pool* tables = &tables_.pool(kind.device_class, kind.model);
   for (std::size_t i = 0; i < pool_count_; ++i) {
-    if (pools_[i].tables == tables && pools_[i].device_class == device.device_class)
+    if (pools_[i].tables == tables && pools_[i].device_class == kind.device_class)
       return static_cast<std::uint8_t>(i);
   }
-  pools_[pool_count_] = {tables, device.device_class, 0, 0, 0};
+  pools_[pool_count_] = {tables, kind.device_class, 0, 0, 0};
   return static_cast<std::uint8_t>(pool_count_++);
 }
 
@@ -83,7 +88,18 @@ void GridfoldBoard::take(std::size_t device, std::int32_t share) {
 void GridfoldBoard::change_worth(std::size_t device, std::int32_t left, ByCorePrice& worth) const {
   const ByCorePrice& before = value_of(*pool(device).tables, shares_[device]);
   const ByCorePrice& after = value_of(*pool(device).tables, left);
-  for (std::size_t u = 0; u < kCorePrices; ++u) worth[u] += after[u] - before[u];
+  ByCorePrice changed;  // of its own, so that the loop needs no look at what overlaps
+  for (std::size_t u = 0; u < kCorePrices; ++u) changed[u] = worth[u] + after[u] - before[u];
+  worth = changed;
+}
+
+Worth GridfoldBoard::least_after(std::size_t device, std::int32_t left,
+                                 const ByCorePrice& worth) const {
+  const ByCorePrice& before = value_of(*pool(device).tables, shares_[device]);
+  const ByCorePrice& after = value_of(*pool(device).tables, left);
+  ByCorePrice changed;
+  for (std::size_t u = 0; u < kCorePrices; ++u) changed[u] = worth[u] + after[u] - before[u];
+  return least(changed);
 }
 
 Worth GridfoldBoard::gain_besides(std::size_t device, std::int32_t left) const {

@@ -30,6 +30,8 @@ class GridfoldBoard {
   // By how much things change when the device is left with `left`: worth by
   // price of a core (added to `worth`), and what is gained besides.
   void change_worth(std::size_t device, std::int32_t left, ByCorePrice& worth) const;
+  // The least of a worth that would be so changed.
+  Worth least_after(std::size_t device, std::int32_t left, const ByCorePrice& worth) const;
   Worth gain_besides(std::size_t device, std::int32_t left) const;
   // stranded() if the device were left with `left`.
   Worth stranded_after(std::size_t device, std::int32_t left, std::int64_t cpu) const;
@@ -44,19 +46,21 @@ class GridfoldBoard {
 
  private:
   struct Pool {
-    const GridfoldTables::Pool* tables = nullptr;
-    std::uint16_t device_class = 0;
-    std::int32_t share = 0;  // thousandths free, of all its devices
-    std::int32_t whole = 0;
-    std::int32_t devices = 0;
+    const GridfoldTables::Pool* tables;
+    std::uint16_t device_class;
+    std::int32_t share;  // thousandths free, of all its devices
+    std::int32_t whole;
+    std::int32_t devices;
   };
-  std::uint8_t find_pool(const DeviceRoom& device);
+  std::uint8_t find_pool(const DeviceKind& kind);
   std::int32_t sum(std::uint16_t device_class, std::int32_t Pool::*of) const;
   const Pool& pool(std::size_t device) const { return pools_[pool_of_[device]]; }
 
   const GridfoldTables& tables_;
-  std::size_t device_count_ = 0;
+  std::size_t device_count_;
   std::size_t pool_count_ = 0;
+  // As many entries as the counts say; the others stay unwritten, since a board
+  // is made for every score.
   std::array<std::int32_t, kMaxDevicesPerNode> shares_;
   std::array<std::uint8_t, kMaxDevicesPerNode> pool_of_;
   std::array<Pool, kMaxDevicesPerNode> pools_;

@@ -8,7 +8,9 @@
 // with mu the price of a core. Sixteen prices are looked at; h_mu is a table.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -19,6 +21,17 @@ namespace gridfold {
 inline constexpr std::size_t kCorePrices = 16;
 // One number for each price of a core.
 using ByCorePrice = std::array<Worth, kCorePrices>;
+
+inline ByCorePrice difference(const ByCorePrice& a, const ByCorePrice& b) {
+  ByCorePrice result;
+  for (std::size_t u = 0; u < kCorePrices; ++u) result[u] = a[u] - b[u];
+  return result;
+}
+inline Worth least(const ByCorePrice& worth) {
+  Worth least = worth[0];
+  for (const Worth value : worth) least = std::min(least, value);
+  return least;
+}
 
 // What so many millicores cost at each price of a core. More than 32,768 cores
 // count as so many: a node's worth must fit in 32 bits.

@@ -59,7 +59,6 @@ std::uint64_t BlockReservation::key_of(const Levels& levels) {
 
 bool BlockReservation::eats_into(NodeId node, std::int32_t devices, std::int32_t whole_left,
                                  std::int64_t cpu_left) const {
-  if (node.value >= kept_.size() || node.is_none()) return false;
   for (std::size_t level = 0; level < kLevels; ++level) {
     if (devices >= bound(level)) continue;
     const Room& kept = kept_[node.value][level];

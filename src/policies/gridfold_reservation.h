@@ -30,9 +30,11 @@ class BlockReservation {
   std::uint64_t key_of(NodeId node) const {
     return node.value < keys_.size() ? keys_[node.value] : 0;
   }
+  // Whether anything is kept on the node; nothing on none.
+  bool keeps(NodeId node) const { return key_of(node) != 0; }
 
   // Whether a task for so many whole devices that would leave this much behind
-  // eats into what is kept from it.
+  // eats into what is kept from it, on a node on which something is.
   bool eats_into(NodeId node, std::int32_t devices, std::int32_t whole_left,
                  std::int64_t cpu_left) const;
 

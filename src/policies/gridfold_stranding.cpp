@@ -51,9 +51,9 @@ void add_scaled(float* __restrict to, const float* __restrict from, float weight
 
 // Plain single-precision sums in a fixed order, so the same everywhere.
 Stranding::Stranding(std::span<const Task> tasks, const Extent& largest_node) {
-  while (cpu_cell_ * (kCpuCells - 1) < largest_node.cpu) cpu_cell_ *= 2;
+  while (cpu_cell() * (kCpuCells - 1) < largest_node.cpu) ++cpu_doublings_;
   shares_ = divide_up(largest_node.share, kShareCell);
-  const std::vector<CellTask> cells = in_cells(tasks, cpu_cell_);
+  const std::vector<CellTask> cells = in_cells(tasks, cpu_cell());
   std::vector<float> idle(static_cast<std::size_t>((shares_ + 1) * kCpuCells), 0.0f);
   std::vector<float> sum(kCpuCells);
   std::vector<float> weight(kCpuCells);
@@ -87,23 +87,25 @@ Worth Stranding::at(std::int64_t share, std::int64_t cpu) const {
   if (table_.empty()) return 0;
   // A node that has grown since the table was made counts as the largest then.
   const std::int64_t r = std::min(share, shares_ * kShareCell);
-  const std::int64_t c = std::min(cpu, (kCpuCells - 1) * cpu_cell_);
+  const std::int64_t c = std::min(cpu, (kCpuCells - 1) * cpu_cell());
   const std::int64_t row = std::min(r / kShareCell, shares_ - 1);
-  const std::int64_t column = std::min(c / cpu_cell_, kCpuCells - 2);
+  const std::int64_t column = std::min(c / kLeastCpuCell >> cpu_doublings_, kCpuCells - 2);
   const Worth* cell = &table_[row * kCpuCells + column];
-  const std::int64_t along = c - column * cpu_cell_;
+  const std::int64_t along = c - column * cpu_cell();
   const std::int64_t across = r - row * kShareCell;
   const auto between = [&](const Worth* two) {
-    return two[0] * cpu_cell_ + (two[1] - two[0]) * along;
+    return two[0] * cpu_cell() + (two[1] - two[0]) * along;
   };
   const std::int64_t here = between(cell);
   const std::int64_t next = between(cell + kCpuCells);
-  return static_cast<Worth>((here * kShareCell + (next - here) * across) /
-                            (kShareCell * cpu_cell_));
+  // Divided by a constant and a power of two: this is asked for every score.
+  const std::int64_t sum = here * kShareCell + (next - here) * across;
+  const std::int64_t size = std::abs(sum) / (kShareCell * kLeastCpuCell) >> cpu_doublings_;
+  return static_cast<Worth>(sum < 0 ? -size : size);
 }
 
 Worth Stranding::distance(const Stranding& a, const Stranding& b) {
-  if (a.table_.size() != b.table_.size() || a.cpu_cell_ != b.cpu_cell_) return INT32_MAX;
+  if (a.table_.size() != b.table_.size() || a.cpu_doublings_ != b.cpu_doublings_) return INT32_MAX;
   Worth most = 0;
   for (std::size_t i = 0; i < a.table_.size(); ++i)
     most = std::max(most, std::abs(a.table_[i] - b.table_[i]));

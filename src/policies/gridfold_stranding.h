@@ -43,9 +43,12 @@ class Stranding {
   static Worth distance(const Stranding& a, const Stranding& b);
 
  private:
-  std::int64_t cpu_cell_ = 1000;  // millicores
-  std::int64_t shares_ = 0;       // cells of share, besides 0
-  std::vector<Worth> table_;      // [share cell][CPU cell]
+  static constexpr std::int64_t kLeastCpuCell = 1000;  // millicores
+  std::int64_t cpu_cell() const { return kLeastCpuCell << cpu_doublings_; }
+
+  std::int32_t cpu_doublings_ = 0;
+  std::int64_t shares_ = 0;   // cells of share, besides 0
+  std::vector<Worth> table_;  // [share cell][CPU cell]
 };
 
 }  // namespace gridfold

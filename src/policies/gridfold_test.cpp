@@ -193,7 +193,8 @@ TEST(GridfoldTest, MultiGpuTasksRespectWhatIsKeptForLargerOnes) {
   EXPECT_TRUE(kept.eats_into(NodeId(2), 0, 8, 63000));  // its CPU as well
   EXPECT_FALSE(kept.eats_into(NodeId(2), 0, 8, 64000));
   EXPECT_FALSE(kept.eats_into(NodeId(2), 8, 0, 0));
-  EXPECT_FALSE(kept.eats_into(NodeId::none(), 1, 7, 63000));
+  EXPECT_TRUE(kept.keeps(NodeId(2)));
+  EXPECT_FALSE(kept.keeps(NodeId::none()));
 }
 
 TEST(GridfoldTest, AMixThatTurnsIsFollowedBeforeItIsLearned) {

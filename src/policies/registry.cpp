@@ -4,30 +4,43 @@
 
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
+#include "policies/equal_shares.h"
 #include "policies/fgd.h"
+#include "policies/fifo.h"
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
 #include "policies/gridfold.h"
+#include "policies/optimus.h"
+#include "policies/pollux.h"
 #include "policies/random.h"
 #include "policies/settings.h"
+#include "policies/tiresias.h"
 
 namespace gridfold {
 namespace {
 
-using Made = Result<std::unique_ptr<PlacementPolicy>>;
+using Made = Result<Policies>;
 
 // Reads the policy's own options and makes it from them.
 template <class Policy, class ReadOptions>
 Made make(ReadOptions read, const PolicyOptions& options) {
   auto own = read(options);
   if (!own) return own.error();
-  return Made(std::make_unique<Policy>(*own));
+  return Policies(std::make_unique<Policy>(*own));
+}
+
+// A policy of rounds; jobs that it does not take are placed by best fit.
+template <class Policy, class ReadOptions>
+Made make_rounds(ReadOptions read, const PolicyOptions& options) {
+  auto own = read(options);
+  if (!own) return own.error();
+  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Policy>(*own));
 }
 
 Made make_fgd(const PolicyOptions& options) {
   auto own = read_fgd_options(options);
   if (!own) return own.error();
-  return Made(std::make_unique<Fgd>(*own, options.known_mix));
+  return Policies(std::make_unique<Fgd>(*own, options.known_mix));
 }
 
 Made make_best_fit(const PolicyOptions& options) {
@@ -40,7 +53,7 @@ Made make_dot_product(const PolicyOptions& options) {
 
 Made make_gpu_packing(const PolicyOptions& options) {
   if (auto error = SettingsReader("gpu_packing", options.settings).finish()) return *error;
-  return Made(std::make_unique<GpuPacking>());
+  return Policies(std::make_unique<GpuPacking>());
 }
 
 Made make_gpu_clustering(const PolicyOptions& options) {
@@ -51,8 +64,55 @@ Made make_gridfold(const PolicyOptions& options) {
   return make<Gridfold>(read_gridfold_options, options);
 }
 
+Made make_equal_shares(const PolicyOptions& options) {
+  return make_rounds<EqualShares>(read_equal_shares_options, options);
+}
+
+Made make_fifo(const PolicyOptions& options) {
+  return make_rounds<Fifo>(read_fifo_options, options);
+}
+
 Made make_random(const PolicyOptions& options) {
   return make<RandomFit>(read_random_options, options);
+}
+
+// Of a policy of rounds that has no other setting than their length.
+template <class Options>
+Result<Options> read_round_options(SettingsReader& settings, const PolicyOptions& options) {
+  Options own;
+  own.round = settings.duration("round", options.round);
+  if (auto error = settings.finish()) return *error;
+  return own;
+}
+
+Made make_tiresias(const PolicyOptions& options) {
+  SettingsReader settings("tiresias", options.settings);
+  TiresiasOptions own;
+  own.demotion = settings.duration("tiresias.demotion", own.demotion);
+  own.round = settings.duration("round", options.round);
+  if (auto error = settings.finish()) return *error;
+  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Tiresias>(own));
+}
+
+Made make_optimus(const PolicyOptions& options) {
+  SettingsReader settings("optimus", options.settings);
+  const auto own = read_round_options<OptimusOptions>(settings, options);
+  if (!own) return own.error();
+  if (!options.truth) {
+    Error error = invalid("optimus knows the true times of steps, and nothing here tells them");
+    error.field = "policy";
+    error.hint = "use it in a training world that has them, such as --set world=pollux";
+    return error;
+  }
+  return Policies(std::make_unique<BestFit>(BestFitOptions{}),
+                  std::make_unique<Optimus>(*own, options.truth));
+}
+
+Made make_pollux(const PolicyOptions& options) {
+  SettingsReader settings("pollux", options.settings);
+  const auto own = read_round_options<PolluxOptions>(settings, options);
+  if (!own) return own.error();
+  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Pollux>(*own));
 }
 
 struct Entry {
@@ -64,11 +124,16 @@ struct Entry {
 constexpr std::array kPolicies = {
     Entry{"best_fit", make_best_fit},
     Entry{"dot_product", make_dot_product},
+    Entry{"equal_shares", make_equal_shares},
     Entry{"fgd", make_fgd},
+    Entry{"fifo", make_fifo},
     Entry{"gpu_clustering", make_gpu_clustering},
     Entry{"gpu_packing", make_gpu_packing},
     Entry{"gridfold", make_gridfold},
+    Entry{"optimus", make_optimus},
+    Entry{"pollux", make_pollux},
     Entry{"random", make_random},
+    Entry{"tiresias", make_tiresias},
 };
 
 }  // namespace

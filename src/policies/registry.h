@@ -1,4 +1,5 @@
-// The placement policies by name.
+// The policies by name: where jobs are placed, and for some also a policy that
+// decides in rounds.
 #pragma once
 
 #include <map>
@@ -8,7 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/placement.h"
+#include "base/time.h"
+#include "engine/engine.h"
+#include "policies/training_truth.h"
 
 namespace gridfold {
 
@@ -24,11 +27,14 @@ struct PolicyOptions {
   // The mix of tasks, when it is known beforehand; else it is learned from
   // the arrivals.
   std::vector<MixEntry> known_mix;
+  // For policies that decide in rounds: the length of one when no setting gives
+  // it, and what a simulated world tells those that are oracles (null: nothing).
+  Duration round = Duration::seconds(60);
+  std::shared_ptr<const TrainingTruth> truth;
 };
 
 // Error kInvalid names the nearest policy or setting.
-Result<std::unique_ptr<PlacementPolicy>> make_policy(std::string_view name,
-                                                     const PolicyOptions& options);
+Result<Policies> make_policy(std::string_view name, const PolicyOptions& options);
 std::vector<std::string_view> policy_names();
 
 }  // namespace gridfold

@@ -5,13 +5,22 @@
 namespace gridfold {
 namespace {
 
+class NoTruth final : public TrainingTruth {
+ public:
+  Known<double> step_seconds(const JobSpec&, std::span<const std::int32_t>, const std::string&,
+                             std::int64_t) const override {
+    return {};
+  }
+  Known<double> remaining_steps(const JobSpec&, double) const override { return {}; }
+};
+
 TEST(RegistryTest, MakesEveryPolicyByItsName) {
   for (const std::string_view name : policy_names()) {
-    const auto policy = make_policy(name, {});
+    const auto policy = make_policy(name, {.truth = std::make_shared<NoTruth>()});
     ASSERT_TRUE(policy) << name;
-    EXPECT_EQ((*policy)->name(), name);
+    EXPECT_EQ(policy->rounds ? policy->rounds->name() : policy->placement->name(), name);
   }
-  EXPECT_EQ(policy_names().size(), 7u);
+  EXPECT_EQ(policy_names().size(), 12u);
 }
 
 TEST(RegistryTest, UnknownPolicyNamesTheNearest) {
@@ -19,6 +28,19 @@ TEST(RegistryTest, UnknownPolicyNamesTheNearest) {
   ASSERT_FALSE(policy);
   EXPECT_EQ(policy.error().kind, ErrorKind::kInvalid);
   EXPECT_NE(policy.error().hint.find("did you mean 'best_fit'"), std::string::npos);
+}
+
+TEST(RegistryTest, AnOracleNeedsAWorldThatTellsTheTruth) {
+  const auto policy = make_policy("optimus", {});
+  ASSERT_FALSE(policy);
+  EXPECT_NE(policy.error().hint.find("world=pollux"), std::string::npos);
+}
+
+TEST(RegistryTest, RoundsHaveALength) {
+  const auto policy = make_policy("fifo", {.settings = {{"round", "360s"}}});
+  ASSERT_TRUE(policy);
+  EXPECT_EQ(policy->rounds->round(), Duration::seconds(360));
+  EXPECT_FALSE(make_policy("fifo", {.settings = {{"round", "0s"}}}));
 }
 
 TEST(RegistryTest, UnknownSettingNamesTheNearest) {

@@ -70,6 +70,15 @@ std::int64_t SettingsReader::number(std::string_view key, std::int64_t otherwise
   return otherwise;
 }
 
+Duration SettingsReader::duration(std::string_view key, Duration otherwise) {
+  const std::string* text = find(key);
+  if (text == nullptr) return otherwise;
+  const auto value = parse_duration(*text);
+  if (value && *value > Duration{}) return *value;
+  fail(key, "'" + *text + "' is not a duration above 0", "give a duration such as 60s");
+  return otherwise;
+}
+
 std::size_t SettingsReader::choice(std::string_view key, std::span<const std::string_view> names) {
   const std::string* text = find(key);
   if (text == nullptr) return 0;

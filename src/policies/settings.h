@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace gridfold {
 
@@ -27,6 +28,8 @@ class SettingsReader {
   // A whole number within [low, high].
   std::int64_t number(std::string_view key, std::int64_t otherwise, std::int64_t low,
                       std::int64_t high);
+  // A duration above 0.
+  Duration duration(std::string_view key, Duration otherwise);
   // The index of the value among `names`; the first is the default.
   std::size_t choice(std::string_view key, std::span<const std::string_view> names);
 

@@ -20,6 +20,7 @@ struct Arrival {
   std::uint32_t job = 0;     // index in Workload::jobs
   Duration at{};             // since the start of the run
   Limit<Duration> duration;  // unlimited: stays for ever
+  Limit<Duration> limit;     // what its user says at most; unlimited: nothing is said
 };
 
 // In order of time, then of the file. Error kInvalid when a job has no times.

@@ -90,6 +90,7 @@ Result<Workload> read_philly(std::string_view text, const std::string& file,
   workload.name = file;
   ShapeTable<std::int64_t> shapes(workload);
   std::vector<Instant> arrivals;
+  const std::optional<std::size_t> cluster = table.find_column("cluster");
   while (table.next()) {
     const auto at = read_timestamp(table, columns->timestamp);
     if (!at) return at.error();
@@ -100,8 +101,11 @@ Result<Workload> read_philly(std::string_view text, const std::string& file,
     arrivals.push_back(*at);
     workload.jobs.push_back(
         {"philly-" + std::to_string(workload.jobs.size()),
-         shapes.find_or_add(*gpus, [&] { return gpu_gang(*gpus, gpus_per_node); }), Unknown{},
-         *duration});
+         shapes.find_or_add(*gpus, [&] { return gpu_gang(*gpus, gpus_per_node); }),
+         Unknown{},
+         *duration,
+         cluster ? std::string(table.field(*cluster)) : std::string(),
+         {}});
   }
   if (table.failure()) return *table.failure();
   if (arrivals.empty()) return workload;

@@ -1,11 +1,12 @@
 // The Philly trace (Microsoft, 2017), as one CSV:
 //
-//   timestamp,duration,num_gpus[,…]
-//   2017-10-09 07:01:55,66.0,1,…
+//   timestamp,duration,num_gpus[,cluster][,…]
+//   2017-10-09 07:01:55,66.0,1,11cb48,…
 //
 // Lines need not be in order of time. A job of more GPUs than a node has is a
 // gang: the smallest number of equal tasks that each fit a node (12 GPUs on
-// nodes of 8 are 2 x 6, 24 are 3 x 8).
+// nodes of 8 are 2 x 6, 24 are 3 x 8). Users are not named: the virtual cluster
+// is taken for one.
 #pragma once
 
 #include <string>

@@ -16,6 +16,10 @@
 #include "simulator/run_json.h"
 #include "simulator/run_settings.h"
 #include "simulator/simulation.h"
+#include "simulator/training_json.h"
+#include "simulator/training_run.h"
+#include "simulator/training_worlds.h"
+#include "simulator/user_limits.h"
 #include "simulator/workload_variant.h"
 
 namespace gridfold {
@@ -61,6 +65,10 @@ Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& setti
   auto arrivals = draw_arrivals(own.workload, inputs, settings, random);
   if (!arrivals) return arrivals.error();
   own.arrivals = std::move(*arrivals);
+  if (settings.limits == LimitSource::kRounded) {
+    RandomStream limits(seed, "limits");
+    give_limits(own.workload, own.arrivals, limits);
+  }
   if (inputs.then) own.workload = joined(own.workload, *inputs.then);
   return own;
 }
@@ -88,6 +96,8 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   }
   simulation.engine.seed = seed;
   simulation.engine.tie_break = settings.tie_break;
+  simulation.engine.backfill = settings.backfill;
+  simulation.run_times = settings.run_times;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {
@@ -112,12 +122,61 @@ Result<SimulationResult> run_seed(const SimRunOptions& options, const RunSetting
   return simulate(input, simulation, *store);
 }
 
+Error no_world(std::string_view field, std::string hint) {
+  Error error = invalid("this run has no training world");
+  error.field = std::string(field);
+  error.hint = std::move(hint);
+  return error;
+}
+
 Result<void> write_file(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << content;
   file.close();
   if (file) return {};
   return from_errno(errno, "write " + path);
+}
+
+Result<TrainingResult> run_world_seed(const SimRunOptions& options, const RunSettings& settings,
+                                      const TrainingWorkload& world, std::uint64_t seed) {
+  TrainingRunOptions run;
+  run.policy = options.policy;
+  run.policy_settings = settings.policy;
+  run.engine.seed = seed;
+  run.engine.tie_break = settings.tie_break;
+  run.latencies = settings.latencies;
+  run.thinking = settings.policy_time;
+  ProgressBar bar("seed " + std::to_string(seed));
+  run.on_progress = [&bar](double share) { bar.show(share); };
+  const std::unique_ptr<Store> store = options.make_store();
+  return run_training(world, run, *store);
+}
+
+Result<std::string> run_world(const SimRunOptions& options, const RunSettings& settings,
+                              const SeedRange& seeds) {
+  if (!options.html_path.empty()) {
+    Error error = invalid("there is no report with plots of a training world");
+    error.field = "html";
+    error.hint = "leave it out; --jobs FILE writes a line a job";
+    return error;
+  }
+  const auto world = read_training_world(
+      settings.world, {options.cluster, options.workload, settings.tables, settings.of_world});
+  if (!world) return world.error();
+  std::vector<TrainingSeedResult> results;
+  std::string lines;
+  for (std::uint64_t seed = seeds.first; seed <= seeds.last; ++seed) {
+    auto result = run_world_seed(options, settings, *world, seed);
+    if (!result) return result.error();
+    if (lines.empty()) lines = training_jobs_csv(*result);  // of the first
+    results.push_back({seed, std::move(*result)});
+  }
+  if (!options.jobs_path.empty()) {
+    const auto written = write_file(options.jobs_path, lines);
+    if (!written) return written.error();
+  }
+  return training_json({options.policy, settings.world, world->cluster.name, world->name},
+                       options.seed, results);
 }
 
 }  // namespace
@@ -140,6 +199,9 @@ Result<std::string> run_simulation(const SimRunOptions& options) {
   if (!seeds) return seeds.error();
   const auto settings = parse_run_settings(options.set);
   if (!settings) return settings.error();
+  if (!settings->world.empty()) return run_world(options, *settings, *seeds);
+  if (!options.jobs_path.empty()) return no_world("jobs", "leave it out, or give --set world=NAME");
+  if (options.cluster.empty()) return no_world("cluster", "give --cluster");
   const auto began = std::chrono::steady_clock::now();
   auto read = read_run_inputs(options.cluster, options.workload, settings->mode);
   if (!read) return read.error();

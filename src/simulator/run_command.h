@@ -13,12 +13,13 @@
 namespace gridfold {
 
 struct SimRunOptions {
-  std::string cluster;   // see run_inputs.h
+  std::string cluster;   // see run_inputs.h; may be empty where a training world has its own
   std::string workload;  // see run_inputs.h
   std::string policy = "best_fit";
   std::string seed = "1";                  // "7", or a range "1..10"
   std::map<std::string, std::string> set;  // see run_settings.h
   std::string html_path;                   // empty: no report
+  std::string jobs_path;                   // a line a job of a training world; empty: no file
   // An empty store for each run (the memory store: apps joins the parts).
   std::function<std::unique_ptr<Store>()> make_store;
 };

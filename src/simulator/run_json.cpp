@@ -23,6 +23,11 @@ void write_description(JsonWriter& json, const RunDescription& description) {
     json.key("load").real(description.settings.load);
     json.key("when_full").string(to_string(description.settings.when_full));
   }
+  if (description.settings.mode != RunMode::kSaturation) {
+    json.key("backfill").string(to_string(description.settings.backfill.mode));
+    json.key("limits").string(to_string(description.settings.limits));
+    json.key("run_times").string(to_string(description.settings.run_times));
+  }
   json.key("mix_weights").string(description.settings.shuffled_mix ? "shuffled" : "listed");
   json.key("cluster").begin_object();
   json.key("name").string(description.cluster);
@@ -85,6 +90,7 @@ void write_result(JsonWriter& json, const RunDescription& description,
   }
   write_summary(json, "wait", result.wait);
   write_summary(json, "jct", result.completion);
+  json.key("bounded_slowdown_mean").real(rounded(result.bounded_slowdown));
   json.key("makespan_seconds").real(rounded(result.makespan.in_seconds()));
   if (description.settings.when_full == WhenFull::kLeave) {
     json.key("gpu_demand_blocked_ratio").real(rounded(result.gpu_demand_blocked));
@@ -151,6 +157,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.cpu_utilisation += result.cpu_utilisation / runs;
     mean.gpu_demand_blocked += result.gpu_demand_blocked / runs;
     mean.fragmentation += result.fragmentation / runs;
+    mean.bounded_slowdown += result.bounded_slowdown / runs;
   }
   mean.decisions_sha256 = sha256_hex(hashes);
   mean.makespan = Duration{static_cast<std::int64_t>(makespan)};

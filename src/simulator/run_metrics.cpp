@@ -150,6 +150,20 @@ std::vector<Duration> RunMetrics::completions() const {
   return completions;
 }
 
+double RunMetrics::bounded_slowdown() const {
+  constexpr double kShortestSeconds = 10;
+  double sum = 0;
+  std::int64_t ended = 0;
+  for (const auto& job : jobs_) {
+    if (!job.counted || job.ended.is_never() || job.started.is_never()) continue;
+    const double ran = (job.ended - job.started).in_seconds();
+    const double took = (job.ended - job.submitted).in_seconds();
+    sum += std::max(1.0, took / std::max(ran, kShortestSeconds));
+    ++ended;
+  }
+  return ended == 0 ? 0 : sum / static_cast<double>(ended);
+}
+
 double mean_usage(std::span<const UsagePoint> history, std::int64_t UsagePoint::*what, Instant from,
                   Instant to) {
   if (to <= from) return 0;

@@ -64,6 +64,9 @@ class RunMetrics {
   Demand gpu_demand() const;
   std::vector<Duration> waits() const;        // of counted jobs that ran: arrival to running
   std::vector<Duration> completions() const;  // of counted jobs that ended: arrival to end
+  // Mean over counted jobs that ended of (waiting + running) / max(running, 10 s),
+  // at least 1; 0 when none ended.
+  double bounded_slowdown() const;
   Instant last_end() const { return last_end_; }
   // Changes of usage in order of time, one an instant.
   std::span<const UsagePoint> history() const { return history_; }

@@ -8,6 +8,7 @@ namespace gridfold {
 namespace {
 
 constexpr std::string_view kPolicyPrefix = "policy.";
+constexpr std::string_view kWorldPrefix = "world.";
 
 Error bad_value(std::string_view key, std::string_view text, std::string_view allowed) {
   Error error = invalid(quote(text) + " is not a value of this setting");
@@ -27,7 +28,7 @@ Result<std::int64_t> thousandths(std::string_view text) {
   return scaled.value;
 }
 
-enum Modes : unsigned { kInTimes = 1, kInLoad = 2, kInSaturation = 4, kInAll = 7 };
+enum Modes : unsigned { kInTimes = 1, kInLoad = 2, kInSaturation = 4, kInAll = 7, kInWorlds = 8 };
 
 // `apply` returns false when the value is not allowed.
 struct Setting {
@@ -108,6 +109,52 @@ bool set_start_latency(std::string_view text, RunSettings& settings) {
 bool set_clean_latency(std::string_view text, RunSettings& settings) {
   return set_duration(text, settings.latencies.clean_latency);
 }
+bool set_world(std::string_view text, RunSettings& settings) {
+  settings.world = text;
+  return !text.empty();
+}
+bool set_tables(std::string_view text, RunSettings& settings) {
+  settings.tables = text;
+  return !text.empty();
+}
+bool set_policy_time(std::string_view text, RunSettings& settings) {
+  settings.policy_time = text == "free" ? Thinking::kFree : Thinking::kCharged;
+  return text == "free" || text == "charged";
+}
+bool set_backfill(std::string_view text, RunSettings& settings) {
+  const auto mode = parse_backfill_mode(text);
+  if (mode) settings.backfill.mode = *mode;
+  return mode.has_value();
+}
+bool set_reservations(std::string_view text, RunSettings& settings) {
+  const auto value = parse_count(text);
+  if (!value || *value == 0) return false;
+  settings.backfill.max_reservations = static_cast<std::size_t>(*value);
+  return true;
+}
+bool set_default_run(std::string_view text, RunSettings& settings) {
+  Duration run;
+  if (!set_duration(text, run) || run == Duration{}) return false;
+  settings.backfill.default_run = run;
+  return true;
+}
+bool set_limits(std::string_view text, RunSettings& settings) {
+  for (const auto limits : {LimitSource::kNone, LimitSource::kRounded}) {
+    if (text != to_string(limits)) continue;
+    settings.limits = limits;
+    return true;
+  }
+  return false;
+}
+bool set_run_times(std::string_view text, RunSettings& settings) {
+  for (const auto source :
+       {RunTimeSource::kLimits, RunTimeSource::kLearned, RunTimeSource::kTrue}) {
+    if (text != to_string(source)) continue;
+    settings.run_times = source;
+    return true;
+  }
+  return false;
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -144,15 +191,36 @@ constexpr Setting kSettings[] = {
     {"then", "a workload", "the second half of the arrivals comes from this list", kInSaturation,
      set_then},
     {"tie_break", "lowest_name, random or seeded_order",
-     "among nodes of the best score (default lowest_name)", kInAll, set_tie_break},
+     "among nodes of the best score (default lowest_name)", kInAll | kInWorlds, set_tie_break},
     {"mix", "trace or learned",
      "whether the policy is told the mix of tasks (default trace in saturation, else learned)",
      kInAll, set_mix},
     {"start_latency", "a duration such as 2s", "from the order to the running task (default 0s)",
-     kInTimes | kInLoad, set_start_latency},
+     kInTimes | kInLoad | kInWorlds, set_start_latency},
     {"clean_latency", "a duration such as 2s",
-     "from a task's end until its room is free (default 0s)", kInTimes | kInLoad,
+     "from a task's end until its room is free (default 0s)", kInTimes | kInLoad | kInWorlds,
      set_clean_latency},
+    {"world", "a training world", "its jobs train by measurements and may change their size",
+     kInWorlds, set_world},
+    {"tables", "a folder", "the world's measurements", kInWorlds, set_tables},
+    {"policy_time", "free or charged",
+     "whether a round's plan is there at once or after a nanosecond a step (default free)",
+     kInWorlds, set_policy_time},
+    {"backfill", "none, easy or conservative",
+     "whether jobs that wait are promised room: none, the first of them, all (default none)",
+     kInTimes | kInLoad, set_backfill},
+    {"reservations", "a whole number from 1 on",
+     "jobs that are promised room at once (default 1 in easy mode, 1000 in conservative mode)",
+     kInTimes | kInLoad, set_reservations},
+    {"default_run", "a duration such as 24h",
+     "how long jobs without a limit are taken to run, in plans (default for ever)",
+     kInTimes | kInLoad, set_default_run},
+    {"limits", "none or rounded",
+     "time limits of jobs: none, or as users ask for them (default none)", kInTimes | kInLoad,
+     set_limits},
+    {"run_times", "limits, learned or true",
+     "what plans go by: limits (the default), what earlier runs tell, or the truth",
+     kInTimes | kInLoad, set_run_times},
 };
 
 const Setting* find_setting(std::string_view key) {
@@ -171,7 +239,7 @@ Error unknown_key(std::string_view key) {
   }
   Error error = invalid("there is no setting " + quote(key));
   error.field = std::string(key);
-  error.hint = "use " + list + "or policy.KEY" + nearest_hint(key, known);
+  error.hint = "use " + list + "policy.KEY or world.KEY" + nearest_hint(key, known);
   return error;
 }
 
@@ -200,6 +268,19 @@ std::string_view to_string(RunMode mode) {
   return "";
 }
 
+std::string_view to_string(LimitSource limits) {
+  return limits == LimitSource::kNone ? "none" : "rounded";
+}
+
+std::string_view to_string(RunTimeSource run_times) {
+  switch (run_times) {
+    case RunTimeSource::kLimits: return "limits";
+    case RunTimeSource::kLearned: return "learned";
+    case RunTimeSource::kTrue: return "true";
+  }
+  return "";
+}
+
 std::string_view to_string(WhenFull when_full) {
   return when_full == WhenFull::kWait ? "wait" : "leave";
 }
@@ -218,6 +299,7 @@ Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>&
   if (!mode) return mode.error();
   RunSettings settings;
   settings.mode = *mode;
+  const bool in_world = values.count("world") > 0;
   settings.mix = *mode == RunMode::kSaturation ? MixSource::kTrace : MixSource::kLearned;
   settings.warm_up_thousandths = *mode == RunMode::kLoad ? 200 : 0;
   for (const auto& [key, value] : values) {
@@ -225,12 +307,18 @@ Result<RunSettings> parse_run_settings(const std::map<std::string, std::string>&
       settings.policy[key.substr(kPolicyPrefix.size())] = value;
       continue;
     }
+    if (in_world && key.starts_with(kWorldPrefix)) {
+      settings.of_world[key.substr(kWorldPrefix.size())] = value;
+      continue;
+    }
     const Setting* setting = find_setting(key);
     if (setting == nullptr) return unknown_key(key);
-    if ((setting->modes & bit_of(*mode)) == 0) {
-      Error error = invalid("has no meaning in mode " + std::string(to_string(*mode)));
+    if ((setting->modes & (in_world ? unsigned{kInWorlds} : bit_of(*mode))) == 0) {
+      Error error = invalid(in_world ? "has no meaning in a training world"
+                                     : "has no meaning in mode " + std::string(to_string(*mode)));
       error.field = key;
-      error.hint = "leave it out, or choose another mode";
+      error.hint = setting->modes == kInWorlds ? "leave it out, or give a world"
+                                               : "leave it out, or choose another mode";
       return error;
     }
     if (!setting->apply(value, settings)) return bad_value(key, value, setting->values);

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "simulator/simulated_cluster.h"
+#include "simulator/virtual_executor.h"
 
 namespace gridfold {
 
@@ -28,6 +29,14 @@ std::string_view to_string(WhenFull when_full);
 // What a policy knows of the tasks that will come.
 enum class MixSource : std::uint8_t { kTrace, kLearned };
 
+// What jobs say about how long they may run: nothing, or what users would ask
+// for (user_limits.h).
+enum class LimitSource : std::uint8_t { kNone, kRounded };
+// What planning goes by.
+enum class RunTimeSource : std::uint8_t { kLimits, kLearned, kTrue };
+std::string_view to_string(LimitSource limits);
+std::string_view to_string(RunTimeSource run_times);
+
 struct RunSettings {
   RunMode mode = RunMode::kTimes;
   double load = 0.95;
@@ -42,6 +51,13 @@ struct RunSettings {
   TieBreak tie_break = TieBreak::kLowestName;
   MixSource mix = MixSource::kLearned;
   SimulatedClusterOptions latencies;
+  std::string world;  // a training world (see training_worlds.h); empty: a plain trace
+  std::string tables;
+  Thinking policy_time = Thinking::kFree;       // of a training world's policy
+  std::map<std::string, std::string> of_world;  // keys that begin with "world."
+  BackfillOptions backfill;
+  LimitSource limits = LimitSource::kNone;
+  RunTimeSource run_times = RunTimeSource::kLimits;
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
 #include <csignal>
 
@@ -54,6 +55,24 @@ SimulatedCluster::~SimulatedCluster() = default;
 
 void SimulatedCluster::set_truth(JobId job, TaskTruth truth) { jobs_[job].truth = truth; }
 
+void SimulatedCluster::set_training(JobId job, std::unique_ptr<TrainingProcess> process) {
+  std::unique_ptr<Training>& training = jobs_[job].training;
+  assert(!training);
+  training = std::make_unique<Training>();
+  training->process = std::move(process);
+  training->index = static_cast<std::uint32_t>(trainings_.size());
+  trainings_.push_back(training.get());
+}
+
+const TrainingProcess* SimulatedCluster::training(JobId job) const {
+  const Job* known = jobs_.find(job);
+  return known == nullptr || !known->training ? nullptr : known->training->process.get();
+}
+
+void SimulatedCluster::report_training() {
+  steps_.push(clock_.now(), {StepKind::kReportTraining, 0, 0});
+}
+
 Instant SimulatedCluster::next_event() const { return steps_.next(); }
 
 void SimulatedCluster::advance() {
@@ -99,6 +118,8 @@ void SimulatedCluster::launch(const LaunchOrder& order) {
   attempt.devices = order.devices;
   attempt.start = order.start;
   attempt.spec = order.spec;
+  attempt.rank = order.rank;
+  attempt.world_size = order.world_size;
   attempt.version = version;
   if (faulty()) attempt.fault = faults_->launch_fault();
   attempt.there = true;
@@ -240,6 +261,14 @@ void SimulatedCluster::perform(const Step& step) {
     case StepKind::kNoticeShimLoss:
       if (attempts_[step.index].version == step.version) finish(step.index);
       return;
+    case StepKind::kTrain:
+      if (trainings_[step.index]->version == step.version) train(*trainings_[step.index]);
+      return;
+    case StepKind::kReportTraining:
+      for (Training* training : trainings_) {
+        if (training->running) train(*training);
+      }
+      return;
     case StepKind::kClean:
       if (attempts_[step.index].version == step.version) clean(step.index);
       return;
@@ -252,13 +281,13 @@ void SimulatedCluster::begin(std::uint32_t slot) {
   Job& job = jobs_[task.job];
   const auto& truth = job.truth;
   if (attempt.fault) return fail_launch(slot, "injected fault", *attempt.fault);
-  if (!truth) {
+  if (!truth && !job.training) {
     return fail_launch(slot, "the simulation knows no duration for this job", LaunchFault::kJob);
   }
-  if (!truth->startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
+  if (truth && !truth->startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
   attempt.seen.phase = ObservedTask::Phase::kRunning;
   attempt.begun = clock_.now();
-  if (!truth->duration.is_unlimited()) {
+  if (truth && !job.training && !truth->duration.is_unlimited()) {
     ExitStatus status;
     status.code = truth->exit_code;
     const Duration done = job.task(task.index).saved;
@@ -271,6 +300,7 @@ void SimulatedCluster::begin(std::uint32_t slot) {
     }
   }
   report(TaskStarted{task, attempt.seen.attempt}, attempt.node);
+  if (job.training) join_gang(*job.training, slot);
 }
 
 void SimulatedCluster::fail_launch(std::uint32_t slot, std::string message, LaunchFault fault) {
@@ -293,7 +323,13 @@ void SimulatedCluster::plan_end(std::uint32_t slot, Instant at, ExitStatus statu
 
 void SimulatedCluster::finish(std::uint32_t slot) {
   Attempt& attempt = attempts_[slot];
-  if (attempt.seen.phase == ObservedTask::Phase::kRunning) save_progress(attempt);
+  if (attempt.seen.phase == ObservedTask::Phase::kRunning) {
+    if (const auto& training = jobs_[attempt.seen.task.job].training) {
+      leave_gang(*training, slot);
+    } else {
+      save_progress(attempt);
+    }
+  }
   attempt.seen.phase = ObservedTask::Phase::kExited;
   ++attempt.version;
   const std::uint32_t version = attempt.version;
@@ -340,7 +376,67 @@ void SimulatedCluster::drop(std::uint32_t slot) {
   attempt.there = false;
   ++attempt.version;
   attempt.spec.reset();
+  if (attempt.seen.phase == ObservedTask::Phase::kRunning) {  // gone with its node
+    if (const auto& training = jobs_[id.job].training) leave_gang(*training, slot);
+  }
   free_attempts_.push_back(slot);
+}
+
+// --- Training jobs ---
+
+void SimulatedCluster::join_gang(Training& training, std::uint32_t slot) {
+  training.up.push_back(slot);
+  if (training.up.size() < attempts_[slot].world_size) return;
+  std::sort(training.up.begin(), training.up.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return attempts_[a].rank < attempts_[b].rank;
+  });
+  std::vector<TrainingPlace> places;
+  const Attempt* before = nullptr;
+  for (const std::uint32_t member : training.up) {
+    const Attempt& attempt = attempts_[member];
+    if (before == nullptr || before->node != attempt.node) {
+      TrainingPlace& place = places.emplace_back();
+      if (attempt.devices != 0) {
+        const auto first = static_cast<std::size_t>(std::countr_zero(attempt.devices));
+        place.device_model = nodes_[attempt.node].spec.devices[first].model;
+      }
+    }
+    ++places.back().tasks;
+    before = &attempt;
+  }
+  training.process->start(clock_.now(), places);
+  training.running = true;
+  plan_training(training);
+}
+
+void SimulatedCluster::leave_gang(Training& training, std::uint32_t slot) {
+  std::erase(training.up, slot);
+  if (!training.running) return;
+  training.running = false;
+  ++training.version;
+  training.process->advance(clock_.now());
+  training.process->stop(clock_.now());
+}
+
+// On to this time, and what it has to tell there.
+void SimulatedCluster::train(Training& training) {
+  training.process->advance(clock_.now());
+  const Attempt& first = attempts_[training.up.front()];
+  if (auto history = training.process->report()) {
+    TaskReport report_of_job;
+    report_of_job.training = std::make_shared<const TrainingHistory>(std::move(*history));
+    report(TaskReported{first.seen.task, first.seen.attempt, std::move(report_of_job)}, first.node);
+  }
+  if (!training.process->finished()) return plan_training(training);
+  training.running = false;
+  ++training.version;
+  for (const std::uint32_t slot : training.up) plan_end(slot, clock_.now(), ExitStatus{});
+}
+
+void SimulatedCluster::plan_training(Training& training) {
+  ++training.version;
+  const Instant next = training.process->next_event();
+  if (!next.is_never()) steps_.push(next, {StepKind::kTrain, training.index, training.version});
 }
 
 void SimulatedCluster::notice_node_loss(std::uint32_t index) {

@@ -25,6 +25,7 @@
 #include "control/backend.h"
 #include "simulator/event_queue.h"
 #include "simulator/fault_plan.h"
+#include "simulator/training_process.h"
 #include "simulator/virtual_clock.h"
 
 namespace gridfold {
@@ -54,6 +55,12 @@ class SimulatedCluster : public Backend {
   // To be said before the job's first task begins to run, which is never
   // within launch(). A task without a truth fails to start, by the job's fault.
   void set_truth(JobId job, TaskTruth truth);
+  // As well, of a training job: it runs while all tasks of the order do, stops
+  // when one does, and its tasks exit with 0 when it has finished.
+  void set_training(JobId job, std::unique_ptr<TrainingProcess> process);
+  // In the next advance() every training job that runs goes on to this time and
+  // reports.
+  void report_training();
 
   // When something happens next; Instant::never() when nothing will.
   Instant next_event() const;
@@ -87,6 +94,8 @@ class SimulatedCluster : public Backend {
     std::shared_ptr<const JobSpec> spec;  // shared with the order
   };
   std::vector<Presence> presences() const;
+  // Null: there is no such training job.
+  const TrainingProcess* training(JobId job) const;
   // Reports given to the sink so far.
   std::uint64_t reports() const { return reports_; }
 
@@ -97,6 +106,8 @@ class SimulatedCluster : public Backend {
     std::int32_t start = kNoPartition;
     std::uint64_t devices = 0;
     std::shared_ptr<const JobSpec> spec;  // shared with the order
+    std::uint32_t rank = 0;               // among the tasks that were ordered with it
+    std::uint32_t world_size = 0;         // their number
     std::optional<LaunchFault> fault;     // drawn: it will not start
     Instant begun{};
     Instant ends = Instant::never();
@@ -113,8 +124,16 @@ class SimulatedCluster : public Backend {
     std::uint32_t slot = kNoSlot;  // of that attempt, while it is there
     Duration saved{};              // work kept by checkpoints
   };
+  struct Training {
+    std::unique_ptr<TrainingProcess> process;
+    std::vector<std::uint32_t> up;  // slots of its running attempts
+    bool running = false;           // all of them are up
+    std::uint32_t version = 0;      // of what is planned for it
+    std::uint32_t index = 0;        // in trainings_
+  };
   struct Job {
     std::optional<TaskTruth> truth;
+    std::unique_ptr<Training> training;
     Task first;                // most jobs have one task
     std::vector<Task> others;  // those ever ordered, from the second on
     Task& task(std::uint32_t index) {
@@ -143,10 +162,12 @@ class SimulatedCluster : public Backend {
     kNodeFault,
     kNoticeNodeLoss,
     kReturnNode,
+    kTrain,
+    kReportTraining,
   };
   struct Step {
     StepKind kind;
-    std::uint32_t index;  // of an attempt, a node or a report
+    std::uint32_t index;  // of an attempt, a node, a report or a training job
     std::uint32_t version;
   };
   void perform(const Step& step);
@@ -161,6 +182,10 @@ class SimulatedCluster : public Backend {
   void save_progress(const Attempt& attempt);
   void plan_end(std::uint32_t slot, Instant at, ExitStatus status);
   void plan_node_fault();
+  void join_gang(Training& training, std::uint32_t slot);
+  void leave_gang(Training& training, std::uint32_t slot);
+  void train(Training& training);
+  void plan_training(Training& training);
   // From within advance(); `node` is where the report comes from.
   void report(Event event, std::uint32_t node);
   // From anywhere: after the delay.
@@ -179,6 +204,7 @@ class SimulatedCluster : public Backend {
   std::vector<Node> nodes_;
   std::unordered_map<std::string, std::uint32_t> node_index_;
   IdMap<JobId, Job> jobs_;
+  std::vector<Training*> trainings_;  // in the order in which they were set
 
   std::vector<Attempt> attempts_;
   std::vector<std::uint32_t> free_attempts_;

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <tuple>
 
 #include "base/random.h"
 #include "control/control_loop.h"
+#include "policies/learned_run_times.h"
 #include "simulator/fragmentation.h"
+#include "simulator/true_run_times.h"
 #include "simulator/virtual_executor.h"
 
 namespace gridfold {
@@ -15,7 +19,9 @@ constexpr std::int64_t kTurnsPerProgress = 4096;
 
 class Run {
  public:
-  Run(const SimulationInput& input, const SimulationOptions& options, Engine engine, Store& store)
+  // `truth` is the engine's, or null.
+  Run(const SimulationInput& input, const SimulationOptions& options, Engine engine,
+      TrueRunTimes* truth, Store& store)
       : input_(input),
         options_(options),
         capacity_(capacity_of(input.cluster)),
@@ -24,6 +30,7 @@ class Run {
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
+        truth_(truth),
         executor_(clock_),
         loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
@@ -53,6 +60,24 @@ class Run {
     for (const JobSpec& shape : workload.shapes)
       specs.push_back(std::make_shared<const JobSpec>(shape));
     return specs;
+  }
+
+  // Jobs with a limit, and those whose run times are learned, have a user and a
+  // name; those that are alike in all still share one.
+  std::shared_ptr<const JobSpec> spec_of(const Arrival& arrival) {
+    const TraceJob& job = input_.workload.jobs[arrival.job];
+    if (arrival.limit.is_unlimited() && options_.run_times != RunTimeSource::kLearned)
+      return specs_[job.shape];
+    const std::int64_t limit = arrival.limit.is_unlimited() ? -1 : arrival.limit.bound().ns;
+    auto& known = own_specs_[{job.shape, limit, job.user, job.program}];
+    if (!known) {
+      JobSpec spec = input_.workload.shapes[job.shape];
+      spec.time_limit = arrival.limit;
+      if (!job.user.empty()) spec.tenant = job.user;
+      spec.name = job.program;
+      known = std::make_shared<const JobSpec>(std::move(spec));
+    }
+    return known;
   }
 
   ControlOptions control_options() {
@@ -97,7 +122,8 @@ class Run {
     ++events_;
     const std::size_t index = arrived_++;
     SubmitRequest request;
-    request.jobs.emplace_back(specs_[input_.workload.jobs[arrival.job].shape]);
+    request.jobs.emplace_back(spec_of(arrival));
+    if (truth_ != nullptr) truth_->tell(arrival.duration);
     metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
     loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
       const Arrival& accepted = input_.arrivals[index];
@@ -201,6 +227,7 @@ class Run {
     result.waits = metrics_.waits();
     result.wait = summarise(result.waits);
     result.completion = summarise(metrics_.completions());
+    result.bounded_slowdown = metrics_.bounded_slowdown();
     const Instant first = Instant{} + input_.arrivals.front().at;
     if (metrics_.last_end() > first) result.makespan = metrics_.last_end() - first;
     result.gpu_allocated = gpu_share(gpus_held());
@@ -245,6 +272,9 @@ class Run {
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
   Specs specs_;
+  using SpecKey = std::tuple<std::uint32_t, std::int64_t, std::string, std::string>;
+  std::map<SpecKey, std::shared_ptr<const JobSpec>> own_specs_;
+  TrueRunTimes* truth_ = nullptr;
   VirtualExecutor executor_;
   ControlLoop loop_;
 
@@ -266,7 +296,15 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
                                   Store& store) {
   auto policy = make_policy(options.policy, options.policy_options);
   if (!policy) return policy.error();
-  Run run(input, options, Engine(options.engine, std::move(*policy)), store);
+  TrueRunTimes* truth = nullptr;
+  if (options.run_times == RunTimeSource::kLearned) {
+    policy->run_times = std::make_unique<LearnedRunTimes>();
+  } else if (options.run_times == RunTimeSource::kTrue) {
+    auto made = std::make_unique<TrueRunTimes>();
+    truth = made.get();
+    policy->run_times = std::move(made);
+  }
+  Run run(input, options, Engine(options.engine, std::move(*policy)), truth, store);
   return run.run();
 }
 

@@ -14,6 +14,7 @@
 #include "policies/registry.h"
 #include "simulator/arrivals.h"
 #include "simulator/run_metrics.h"
+#include "simulator/run_settings.h"
 #include "simulator/simulated_cluster.h"
 #include "simulator/workload.h"
 
@@ -33,6 +34,7 @@ struct SimulationOptions {
   SimulatedClusterOptions latencies;
   // A job that has not started in the turn of its arrival is cancelled.
   bool leave_when_full = false;
+  RunTimeSource run_times = RunTimeSource::kLimits;
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
   // this many; 0: not recorded.
   std::size_t record_to_per_cent = 0;
@@ -49,9 +51,10 @@ struct SimulationResult {
   std::int64_t waiting = 0;     // pending at the end
   std::int64_t infeasible = 0;  // of these, can never run on this cluster
   DurationSummary wait, completion;
-  Duration makespan{};         // first arrival to last end; 0 when nothing ended
-  double gpu_allocated = 0;    // of the capacity, at the end
-  double gpu_utilisation = 0;  // of the capacity, mean over the counted time
+  double bounded_slowdown = 0;  // mean over counted jobs that ended, see RunMetrics
+  Duration makespan{};          // first arrival to last end; 0 when nothing ended
+  double gpu_allocated = 0;     // of the capacity, at the end
+  double gpu_utilisation = 0;   // of the capacity, mean over the counted time
   double cpu_utilisation = 0;
   double gpu_demand_blocked = 0;  // of what counted jobs asked for: left unserved
   double fragmentation = 0;       // of the idle GPUs at the end

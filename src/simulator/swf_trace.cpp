@@ -29,7 +29,15 @@ constexpr std::array<const char*, 18> kFields = {"job_number",
                                                  "partition",
                                                  "preceding_job",
                                                  "think_time"};
-enum Field : std::size_t { kNumber = 0, kSubmit = 1, kRun = 3, kProcessors = 4, kRequested = 7 };
+enum Field : std::size_t {
+  kNumber = 0,
+  kSubmit = 1,
+  kRun = 3,
+  kProcessors = 4,
+  kRequested = 7,
+  kUser = 11,
+  kExecutable = 13,
+};
 
 constexpr std::int64_t kMaxSeconds = 1'000'000'000;  // keeps sums of times in range
 constexpr std::int64_t kMaxProcessors = 1'000'000;
@@ -83,6 +91,10 @@ class SwfLine {
   }
 
   std::string_view text(Field field) const { return fields_[field]; }
+  // A number that stands for a name; empty when it is unknown.
+  std::string word(Field field) const {
+    return fields_[field] == "-1" ? std::string() : std::string(fields_[field]);
+  }
 
  private:
   std::string_view text_;
@@ -156,7 +168,8 @@ Result<Workload> read_swf(std::string_view text, const std::string& file,
     first = std::min(first, job->submit);
     workload.jobs.push_back({"swf-" + std::string(line.text(kNumber)),
                              shapes.find_or_add(job->processors, [&] { return gang(*split); }),
-                             Duration::seconds(job->submit), Duration::seconds(job->run)});
+                             Duration::seconds(job->submit), Duration::seconds(job->run),
+                             line.word(kUser), line.word(kExecutable)});
   }
   for (auto& job : workload.jobs) job.arrives = job.arrives.value() - Duration::seconds(first);
   return workload;

@@ -1,7 +1,9 @@
-// Computes what the engine asks for in no time of ours, and answers after the
-// virtual time that its steps are charged.
+// Computes what the engine asks for in no time of the simulation, and answers
+// after the virtual time that its steps are charged, or at once where nothing
+// is.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "control/clock.h"
@@ -10,12 +12,18 @@
 
 namespace gridfold {
 
+enum class Thinking : std::uint8_t { kCharged, kFree };
+
 class VirtualExecutor final : public Executor {
  public:
-  explicit VirtualExecutor(const Clock& clock) : clock_(clock) {}
+  explicit VirtualExecutor(const Clock& clock, Thinking thinking = Thinking::kCharged)
+      : clock_(clock), thinking_(thinking) {}
 
   void run(Solve solve, std::function<void(Event)> answer) override {
-    queue_.push(clock_.now() + Duration{solve.problem->steps()}, running_.size());
+    const auto began = std::chrono::steady_clock::now();
+    const Duration charged{thinking_ == Thinking::kFree ? 0 : solve.problem->steps()};
+    wall_ += std::chrono::steady_clock::now() - began;
+    queue_.push(clock_.now() + charged, running_.size());
     running_.push_back({std::move(solve), std::move(answer)});
   }
 
@@ -26,10 +34,15 @@ class VirtualExecutor final : public Executor {
   void advance() {
     while (queue_.next() <= clock_.now()) {
       const Running running = std::move(running_[queue_.pop()]);
-      running.answer(Solved{running.solve.id, running.solve.problem->solve()});
+      const auto began = std::chrono::steady_clock::now();
+      auto solved = running.solve.problem->solve();
+      wall_ += std::chrono::steady_clock::now() - began;
+      running.answer(Solved{running.solve.id, std::move(solved)});
     }
     if (queue_.empty()) running_.clear();
   }
+  // Real time that it has computed.
+  double wall_seconds() const { return wall_.count(); }
 
  private:
   struct Running {
@@ -37,6 +50,8 @@ class VirtualExecutor final : public Executor {
     std::function<void(Event)> answer;
   };
   const Clock& clock_;
+  Thinking thinking_;
+  std::chrono::duration<double> wall_{};
   EventQueue<std::size_t> queue_;
   std::vector<Running> running_;  // by the queue's payload
 };

@@ -19,6 +19,8 @@ struct TraceJob {
   std::uint32_t shape = 0;   // index in Workload::shapes
   Known<Duration> arrives;   // since the workload's origin
   Known<Duration> duration;  // of every task once it runs; the engine never sees it
+  std::string user;          // as far as the trace says; may be empty
+  std::string program;       // likewise
 };
 
 // Many jobs of a trace ask for the same thing; what they ask is kept once.

@@ -15,9 +15,10 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/job_traffic.h"
 #include "topology/exchange_load.h"
-#include "topology/job_traffic.h"
 #include "topology/link_traffic.h"
+#include "topology/step_time.h"
 
 namespace gridfold {
 
@@ -26,19 +27,6 @@ enum class Algorithm : std::uint8_t {
   kRing,
   kTree,          // all-reduce and broadcast
   kHierarchical,  // all-reduce of groups with alike parts, more than one rank each
-};
-
-struct StepTime {
-  Duration step;                         // computing and what of the communication is not hidden
-  Duration communication;                // of that, the latter
-  LinkKind slowest = LinkKind::kNvlink;  // what bounds the longest exchange
-  // Time summed over all links: of two equally fast placements the one with
-  // less of it leaves more to others, and a search that prefers it is led over
-  // the plateaus that a bottleneck makes.
-  Duration work;
-  bool better_than(const StepTime& other) const {
-    return step != other.step ? step < other.step : work < other.work;
-  }
 };
 
 class ExpectedTime {

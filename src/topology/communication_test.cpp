@@ -17,7 +17,7 @@ constexpr Bytes kMega{1 << 20};
 JobTraffic over_all(std::int32_t ranks, Collective collective, Bytes bytes) {
   JobTraffic job;
   job.data = ranks;
-  job.exchanges = {{collective, Axis::kAll, bytes}};
+  job.exchanges = {{collective, RankAxis::kAll, bytes}};
   return job;
 }
 
@@ -76,7 +76,7 @@ TEST(Communication, RanksOfOneCardShareIt) {
   JobTraffic job;
   job.tensor = 2;  // two data groups, both between the nodes, through one card
   job.data = 2;
-  job.exchanges = {{Collective::kAllReduce, Axis::kData, Bytes(100'000'000)}};
+  job.exchanges = {{Collective::kAllReduce, RankAxis::kData, Bytes(100'000'000)}};
   ExpectedTime expected(*machine.traffic);
   const Duration two = expected.step(job, whole_nodes({0, 1}, 2)).communication;
   EXPECT_NEAR(static_cast<double>(two.ns), 16e6, 0.1e6);
@@ -214,7 +214,7 @@ Drawn draw() {
   drawn.job.exchanges = *rc::gen::container<std::vector<Exchange>>(rc::gen::exec([] {
     Exchange exchange;
     exchange.collective = static_cast<Collective>(*rc::gen::inRange(0, 6));
-    exchange.axis = static_cast<Axis>(*rc::gen::inRange(0, 5));
+    exchange.axis = static_cast<RankAxis>(*rc::gen::inRange(0, 5));
     exchange.bytes = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 28));
     exchange.times = *rc::gen::inRange(1, 5);
     return exchange;

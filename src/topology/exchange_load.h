@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "topology/job_traffic.h"
+#include "model/job_traffic.h"
 #include "topology/link_traffic.h"
 
 namespace gridfold {

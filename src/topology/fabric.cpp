@@ -18,10 +18,6 @@ Error wrong(std::string field, std::string message, std::string hint) {
   return error;
 }
 
-bool is_network(LinkKind kind) {
-  return kind == LinkKind::kRoce || kind == LinkKind::kInfiniband || kind == LinkKind::kEthernet;
-}
-
 bool small(std::int32_t number, std::int32_t least) { return number >= least && number < 64; }
 
 Result<void> check_layout(const NodeWiring& layout, const std::string& field) {

@@ -21,18 +21,12 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "model/links.h"
 #include "topology/domain_tree.h"
 #include "topology/link.h"
 #include "topology/link_curve.h"
 
 namespace gridfold {
-
-struct NetworkCard {
-  std::int32_t rail = 0;            // 0 to 63
-  LinkKind kind = LinkKind::kRoce;  // kRoce, kInfiniband or kEthernet
-  BitsPerSecond bandwidth;          // each way
-  friend bool operator==(const NetworkCard&, const NetworkCard&) = default;
-};
 
 // Where a device sits in its node; numbers count from 0 and are below 64.
 struct DeviceSeat {

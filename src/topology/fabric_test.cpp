@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "topology/job_traffic.h"
+#include "model/job_traffic.h"
 #include "topology/test_fabric.h"
 
 namespace gridfold {
@@ -141,7 +141,7 @@ TEST(JobTraffic, EveryAxisCutsTheRanksIntoWholeGroups) {
   for (const auto order : {RankOrder::kTensorPipelineData, RankOrder::kTensorDataPipeline}) {
     job.order = order;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      const AxisGroups groups = groups_of(job, static_cast<Axis>(axis));
+      const AxisGroups groups = groups_of(job, static_cast<RankAxis>(axis));
       std::vector<std::vector<bool>> seen(static_cast<std::size_t>(job.ranks() / groups.size),
                                           std::vector<bool>(static_cast<std::size_t>(groups.size)));
       for (std::int64_t rank = 0; rank < job.ranks(); ++rank) {
@@ -157,7 +157,7 @@ TEST(JobTraffic, EveryAxisCutsTheRanksIntoWholeGroups) {
 
 TEST(JobTraffic, NamesOfCollectivesAndAxes) {
   EXPECT_EQ(to_string(Collective::kReduceScatter), "reduce_scatter");
-  EXPECT_EQ(to_string(Axis::kExpert), "expert");
+  EXPECT_EQ(to_string(RankAxis::kExpert), "expert");
 }
 
 }  // namespace

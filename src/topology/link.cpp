@@ -1,14 +1,7 @@
 #include "topology/link.h"
 
-#include <array>
-
-#include "base/enum_names.h"
-
 namespace gridfold {
 namespace {
-
-constexpr std::array<std::string_view, kLinkKinds> kNames = {
-    "nvlink", "pcie", "numa", "socket", "roce", "infiniband", "ethernet", "leaf", "spine", "wan"};
 
 Error wrong(std::string field, std::string message, std::string hint) {
   Error error = invalid(std::move(message));
@@ -39,11 +32,6 @@ Result<void> check_end(const LinkEnd& end, std::string field, const DomainTree& 
 }
 
 }  // namespace
-
-std::string_view to_string(LinkKind kind) { return name_of(kNames, kind); }
-std::optional<LinkKind> parse_link_kind(std::string_view text) {
-  return value_of<LinkKind>(kNames, text);
-}
 
 Result<void> check_link(const Link& link, const DomainTree& tree, std::span<const NodeSpec> nodes) {
   if (auto end = check_end(link.a, "a", tree, nodes); !end) return end;

@@ -2,34 +2,16 @@
 // they are. What nobody has measured or stated is unknown, not zero.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string_view>
+#include <span>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "base/units.h"
+#include "model/link_kind.h"
 #include "topology/domain_tree.h"
 
 namespace gridfold {
-
-// From the nearest to the farthest.
-enum class LinkKind : std::uint8_t {
-  kNvlink,      // or another vendor's links between devices
-  kPcie,        // a device to its PCIe switch
-  kNuma,        // a PCIe switch to the processor socket it hangs on
-  kSocket,      // between the sockets of a node
-  kRoce,        // a network card to the switch of its rail, by what it speaks
-  kInfiniband,  // likewise
-  kEthernet,    // likewise, without remote memory access: TCP
-  kLeaf,        // a node to its rack's switch, or that switch to those above
-  kSpine,       // a spine's switches to those above
-  kWan,         // between sites
-};
-inline constexpr std::size_t kLinkKinds = 10;
-std::string_view to_string(LinkKind kind);  // "nvlink", …
-std::optional<LinkKind> parse_link_kind(std::string_view text);
 
 // A domain, or one device of it when the domain is a node.
 struct LinkEnd {

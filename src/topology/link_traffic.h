@@ -49,11 +49,16 @@ class LinkTraffic {
   std::int64_t available(DomainId domain) const;
   SharedLink shared(DomainId domain) const { return shared_[domain.value]; }
   SharedLink shared_card(NodeId node, std::int32_t card) const;
+  // Of the same fabric: whether the same is sent over every link.
+  friend bool operator==(const LinkTraffic& a, const LinkTraffic& b) {
+    return a.fabric_ == b.fabric_ && a.cards_ == b.cards_ && a.loads_ == b.loads_;
+  }
 
  private:
   struct Load {
     std::int64_t flows = 0;
     std::int64_t rate = 0;
+    friend bool operator==(const Load&, const Load&) = default;
   };
   void change(const LinkRate& rate, std::int32_t sign);
   SharedLink share(LinkKind kind, std::int64_t capacity, const Load& load) const;

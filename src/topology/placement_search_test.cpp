@@ -17,7 +17,7 @@ JobTraffic data_parallel(std::int32_t ranks, std::int64_t mebibytes) {
   JobTraffic job;
   job.data = ranks;
   job.compute = Duration::milliseconds(5);
-  job.exchanges = {{Collective::kAllReduce, Axis::kData, Bytes(mebibytes << 20)}};
+  job.exchanges = {{Collective::kAllReduce, RankAxis::kData, Bytes(mebibytes << 20)}};
   return job;
 }
 
@@ -43,8 +43,8 @@ TEST(RankMap, TensorGroupsStayInOneNode) {
   job.tensor = 4;
   job.pipeline = 2;
   job.data = 2;
-  job.exchanges = {{Collective::kAllReduce, Axis::kTensor, Bytes(64 << 20), 40},
-                   {Collective::kAllReduce, Axis::kData, Bytes(64 << 20)}};
+  job.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(64 << 20), 40},
+                   {Collective::kAllReduce, RankAxis::kData, Bytes(64 << 20)}};
   // Two devices a task, told in an order that mixes the nodes.
   std::vector<TaskPlace> tasks;
   for (const std::uint64_t devices : {0x3, 0xC, 0x30, 0xC0}) {
@@ -62,7 +62,7 @@ TEST(RankMap, GroupsThatFillANodeComeBeforeWhatIsLeftOver) {
   JobTraffic job;
   job.tensor = 4;
   job.data = 3;
-  job.exchanges = {{Collective::kAllReduce, Axis::kTensor, Bytes(64 << 20), 40}};
+  job.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(64 << 20), 40}};
   std::vector<TaskPlace> tasks;  // 3, 4 and 5 devices on three nodes
   for (std::uint32_t node = 0; node < 3; ++node) {
     for (std::uint32_t d = 0; d < 3 + node; ++d) {
@@ -88,8 +88,8 @@ TEST(RankMap, TheOrderInWhichTasksAreToldDoesNotMatter) {
   JobTraffic job;
   job.pipeline = 4;
   job.data = 2;
-  job.exchanges = {{Collective::kSendReceive, Axis::kPipeline, Bytes(8 << 20), 8},
-                   {Collective::kAllReduce, Axis::kData, Bytes(256 << 20)}};
+  job.exchanges = {{Collective::kSendReceive, RankAxis::kPipeline, Bytes(8 << 20), 8},
+                   {Collective::kAllReduce, RankAxis::kData, Bytes(256 << 20)}};
   std::vector<TaskPlace> tasks;
   for (std::uint32_t node = 0; node < 4; ++node) {
     tasks.push_back({NodeId(node), 1});
@@ -224,8 +224,8 @@ TEST(PlacementSearch, FindsTheBestOfAllWaysForSmallGangs) {
     JobTraffic job;
     job.tensor = 2;
     job.data = 2;
-    job.exchanges = {{Collective::kAllReduce, Axis::kTensor, Bytes(random.between(1, 1 << 26)), 4},
-                     {Collective::kAllReduce, Axis::kData, Bytes(random.between(1, 1 << 28))}};
+    job.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(random.between(1, 1 << 26)), 4},
+                     {Collective::kAllReduce, RankAxis::kData, Bytes(random.between(1, 1 << 28))}};
     const auto plan = search(machine, free, {2, 2, job}, {.max_evaluations = 1'000});
     ASSERT_TRUE(plan);
     const Duration best = best_of_all(machine, free, job);

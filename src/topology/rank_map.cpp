@@ -36,10 +36,10 @@ RankMap RankMapper::map(const JobTraffic& job, std::vector<TaskPlace>& tasks,
     map.expected = time;
     tasks = trial_;
   };
-  constexpr Axis kT = Axis::kTensor;
-  constexpr Axis kP = Axis::kPipeline;
-  constexpr Axis kD = Axis::kData;
-  constexpr Axis kOrders[][3] = {{kT, kP, kD}, {kT, kD, kP}, {kD, kT, kP},
+  constexpr RankAxis kT = RankAxis::kTensor;
+  constexpr RankAxis kP = RankAxis::kPipeline;
+  constexpr RankAxis kD = RankAxis::kData;
+  constexpr RankAxis kOrders[][3] = {{kT, kP, kD}, {kT, kD, kP}, {kD, kT, kP},
                                  {kD, kP, kT}, {kP, kT, kD}, {kP, kD, kT}};
   const std::vector<TaskPlace> near_first = tasks;
   for (const auto& order : kOrders) {
@@ -124,7 +124,7 @@ void RankMapper::whole_groups_first(const JobTraffic& job, std::vector<TaskPlace
 
 // Hands out the places, near ones following one another, to the ranks counted
 // along the axes in this order, the first the fastest.
-void RankMapper::by_axes(const JobTraffic& job, std::span<const Axis> nearest_first,
+void RankMapper::by_axes(const JobTraffic& job, std::span<const RankAxis> nearest_first,
                          std::vector<TaskPlace>& tasks) {
   const std::int64_t devices = job.ranks() / static_cast<std::int64_t>(tasks.size());
   blocks_.resize(tasks.size());

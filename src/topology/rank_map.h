@@ -45,7 +45,7 @@ class RankMapper {
   void sort_by_place(std::vector<TaskPlace>& tasks) const;
   bool fills_units_unevenly(const JobTraffic& job, std::span<const TaskPlace> tasks) const;
   void whole_groups_first(const JobTraffic& job, std::vector<TaskPlace>& tasks);
-  void by_axes(const JobTraffic& job, std::span<const Axis> nearest_first,
+  void by_axes(const JobTraffic& job, std::span<const RankAxis> nearest_first,
                std::vector<TaskPlace>& tasks);
   void improve(const JobTraffic& job, std::vector<TaskPlace>& tasks, RankMap& map,
                std::int32_t max_evaluations);

@@ -83,20 +83,50 @@ std::span<const TreePacking::Home> TreePacking::homes(std::span<const DomainId> 
                                                       std::string_view inside, std::int64_t units,
                                                       Look look) {
   homes_.clear();
+  others_ = {};
   for (const DomainId domain : ring) {
     const std::int64_t left = room_[domain.value] - units;
-    if (left < 0) continue;
-    const bool worse = look == Look::kOnlyHere && !homes_.empty() && left > homes_.front().left;
-    if (worse || (!inside.empty() && !lies_in(domain, inside))) continue;
-    const Home home{domain, look == Look::kOnlyHere ? 1 : fewest_beneath(domain, units), left};
-    if (!homes_.empty()) {
-      const Home& best = homes_.front();
-      if (std::pair(home.measure, home.left) > std::pair(best.measure, best.left)) continue;
-      if (std::pair(home.measure, home.left) < std::pair(best.measure, best.left)) homes_.clear();
-    }
-    homes_.push_back(home);
+    if (left < 0 || (!inside.empty() && !lies_in(domain, inside))) continue;
+    consider({domain, look == Look::kOnlyHere ? 1 : fewest_beneath(domain, units), left});
   }
   order_homes();
+  return homes_;
+}
+
+std::span<const TreePacking::Home> TreePacking::ranked_homes(std::span<const DomainId> ring,
+                                                             std::string_view inside,
+                                                             std::int64_t units, Look look,
+                                                             std::size_t most) {
+  homes_.clear();
+  others_ = {};
+  for (const DomainId domain : ring) {
+    const std::int64_t left = room_[domain.value] - units;
+    if (left < 0 || (!inside.empty() && !lies_in(domain, inside))) continue;
+    homes_.push_back({domain, look == Look::kOnlyHere ? 1 : fewest_beneath(domain, units), left});
+  }
+  const auto by_count = [](const Home& a, const Home& b) {
+    return std::pair(a.measure, a.left) < std::pair(b.measure, b.left);
+  };
+  others_.holding = static_cast<std::int32_t>(homes_.size());
+  if (homes_.size() > most) {
+    // Only those that are as good as the last one wanted need a score.
+    const auto last = homes_.begin() + static_cast<std::ptrdiff_t>(most) - 1;
+    std::nth_element(homes_.begin(), last, homes_.end(), by_count);
+    const Home bound = *last;
+    std::erase_if(homes_, [&](const Home& home) { return by_count(bound, home); });
+  }
+  for (Home& home : homes_) {
+    home.score = order_.score(home.domain);
+    home.rank = order_.rank(home.domain);
+  }
+  std::sort(homes_.begin(), homes_.end(), [&](const Home& a, const Home& b) {
+    if (by_count(a, b) || by_count(b, a)) return by_count(a, b);
+    return a.score != b.score ? a.score > b.score : a.rank < b.rank;
+  });
+  const auto worse = std::find_if(homes_.begin(), homes_.end(),
+                                  [&](const Home& home) { return by_count(homes_.front(), home); });
+  if (worse != homes_.end()) others_.next = *worse;
+  if (homes_.size() > most) homes_.resize(most);
   return homes_;
 }
 
@@ -105,20 +135,29 @@ std::span<const TreePacking::Home> TreePacking::spread_homes(std::span<const Dom
                                                              std::string_view level,
                                                              std::int64_t units) {
   homes_.clear();
+  others_ = {};
   for (const DomainId domain : ring) {
     if (room_[domain.value] < units || (!inside.empty() && !lies_in(domain, inside))) continue;
     const std::int64_t fullest = least_in_fullest(domain, level, units);
-    if (fullest == 0) continue;
-    const Home home{domain, fullest, room_[domain.value] - units};
-    if (!homes_.empty()) {
-      const Home& best = homes_.front();
-      if (std::pair(home.measure, home.left) > std::pair(best.measure, best.left)) continue;
-      if (std::pair(home.measure, home.left) < std::pair(best.measure, best.left)) homes_.clear();
-    }
-    homes_.push_back(home);
+    if (fullest > 0) consider({domain, fullest, room_[domain.value] - units});
   }
   order_homes();
   return homes_;
+}
+
+// Keeps it if none is better, and the best of the rest.
+void TreePacking::consider(const Home& home) {
+  const auto counts = [](const Home& at) { return std::pair(at.measure, at.left); };
+  ++others_.holding;
+  if (!homes_.empty() && counts(home) > counts(homes_.front())) {
+    if (!others_.next || counts(home) < counts(*others_.next)) others_.next = home;
+    return;
+  }
+  if (!homes_.empty() && counts(home) < counts(homes_.front())) {
+    others_.next = homes_.front();
+    homes_.clear();
+  }
+  homes_.push_back(home);
 }
 
 void TreePacking::order_homes() {

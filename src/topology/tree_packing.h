@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,17 @@ class TreePacking {
   // then least room left over. All that are equal in that, in order.
   std::span<const Home> homes(std::span<const DomainId> ring, std::string_view inside,
                               std::int64_t units, Look look);
+  // How many of the ring hold the units and lie inside, the best ones included,
+  // and the best of those that are worse by these counts (the first in the tree).
+  struct Others {
+    std::int32_t holding = 0;
+    std::optional<Home> next;
+  };
+  const Others& others() const { return others_; }
+  // All that hold the units, the best first, and no more than `most`; others()
+  // tells of those behind the ones that are equal to the best by the counts.
+  std::span<const Home> ranked_homes(std::span<const DomainId> ring, std::string_view inside,
+                                     std::int64_t units, Look look, std::size_t most);
   // The same where the units are to be spread over the domains of a level
   // beneath: the least units in the fullest comes first.
   std::span<const Home> spread_homes(std::span<const DomainId> ring, std::string_view inside,
@@ -93,6 +105,7 @@ class TreePacking {
 
   bool is_last(DomainId domain) const;
   void gather(DomainId domain);
+  void consider(const Home& home);
   void order_homes();
 
   const DomainTree& tree_;
@@ -100,6 +113,7 @@ class TreePacking {
   std::span<const std::int64_t> room_;
   std::string unit_level_;
   std::vector<Home> homes_;
+  Others others_;              // beside homes_
   std::vector<Piece> pieces_;  // a stack: each domain in work has its own on top
 };
 

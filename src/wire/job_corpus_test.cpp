@@ -98,11 +98,24 @@ TEST(JobCorpus, CodeAndSchemaKnowTheSameKeys) {
   EXPECT_EQ(keys_of(parts.at("checkpoint")), words(kCheckpointKeys));
   EXPECT_EQ(keys_of(parts.at("topology")), words(kTopologyKeys));
   EXPECT_EQ(keys_of(parts.at("segments")), words(kSegmentKeys));
+  EXPECT_EQ(keys_of(parts.at("communication")), words(kCommunicationKeys));
+  EXPECT_EQ(keys_of(parts.at("exchange")), words(kExchangeKeys));
 
   std::set<std::string> classes = {"cpu", "memory", "devices"};
   for (const auto name : kDeviceClasses)
     for (const auto* suffix : {"", "_model", "_memory", "_place", "_partition"}) classes.insert(std::string(name) + suffix);
   EXPECT_EQ(words(kEachKeys), classes);
+}
+
+bool knows_collective(const std::string& word) {
+  for (int i = 0; i < 6; ++i)
+    if (to_string(static_cast<Collective>(i)) == word) return true;
+  return false;
+}
+bool knows_axis(const std::string& word) {
+  for (std::size_t i = 0; i < kAxes; ++i)
+    if (to_string(static_cast<RankAxis>(i)) == word) return true;
+  return false;
 }
 
 TEST(JobCorpus, CodeAndSchemaKnowTheSameWords) {
@@ -117,6 +130,10 @@ TEST(JobCorpus, CodeAndSchemaKnowTheSameWords) {
   for (const auto& word : listed(parts.at("retry_cause"))) EXPECT_TRUE(parse_retry_cause(word));
   for (const auto& word : listed(parts.at("condition")))
     EXPECT_TRUE(parse_dependency_condition(word));
+  for (const auto& word : listed(parts.at("collective"))) EXPECT_TRUE(knows_collective(word));
+  for (const auto& word : listed(parts.at("among"))) EXPECT_TRUE(knows_axis(word));
+  EXPECT_EQ(listed(parts.at("collective")).size(), 6u);
+  EXPECT_EQ(listed(parts.at("among")).size(), kAxes);
   for (const auto& word : listed(parts.at("place"))) EXPECT_TRUE(parse_device_place(word)) << word;
   EXPECT_EQ(parts.at("each").at("properties").at("cpu").at("default").get<int>() * 1000,
             kDefaultCpu.value);

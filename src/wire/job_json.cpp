@@ -40,10 +40,13 @@ void write(JsonWriter& json, const std::vector<DeviceRequest>& devices) {
 
 void write(JsonWriter& json, const Role& role) {
   json.begin_object().key("name").string(role.name).key("count");
-  if (role.min == role.count) {
+  if (role.min == role.count && role.multiple_of == 1 && role.preferred == 0) {
     json.number(role.count);
   } else {
-    json.begin_object().key("min").number(role.min).key("max").number(role.count).end_object();
+    json.begin_object().key("min").number(role.min).key("max").number(role.count);
+    if (role.multiple_of != 1) json.key("multiple_of").number(role.multiple_of);
+    if (role.preferred != 0) json.key("preferred").number(role.preferred);
+    json.end_object();
   }
   json.key("each").begin_object();
   json.key("cpu").string(to_text(role.each.cpu)).key("memory").string(to_text(role.each.memory));
@@ -64,6 +67,24 @@ void write(JsonWriter& json, const TopologyWish& wish) {
     json.key("within").string(wish.segments->within).end_object();
   }
   json.end_object();
+}
+
+// The data groups follow from the tasks.
+void write(JsonWriter& json, const JobTraffic& traffic) {
+  json.begin_object().key("compute").string(to_text(traffic.compute));
+  if (traffic.tensor != 1) json.key("tensor").number(traffic.tensor);
+  if (traffic.pipeline != 1) json.key("pipeline").number(traffic.pipeline);
+  if (traffic.expert != 1) json.key("expert").number(traffic.expert);
+  json.key("exchanges").begin_array();
+  for (const Exchange& exchange : traffic.exchanges) {
+    json.begin_object().key("collective").string(to_string(exchange.collective));
+    json.key("among").string(to_string(exchange.axis));
+    json.key("bytes").string(to_text(exchange.bytes));
+    if (exchange.times != 1) json.key("times").number(exchange.times);
+    if (exchange.hidden != Duration{}) json.key("hidden").string(to_text(exchange.hidden));
+    json.end_object();
+  }
+  json.end_array().end_object();
 }
 
 void write(JsonWriter& json, const StagedFile& file) {
@@ -93,6 +114,19 @@ void write(JsonWriter& json, const Checkpoint& checkpoint) {
   json.end_object();
 }
 
+void write(JsonWriter& json, const TrainingDeclaration& training) {
+  json.begin_object();
+  if (!training.program.empty()) json.key("program").string(training.program);
+  if (training.initial_batch != 0) json.key("initial_batch").number(training.initial_batch);
+  if (training.batch != 0) json.key("batch").number(training.batch);
+  if (training.max_batch != 0) json.key("max_batch").number(training.max_batch);
+  if (training.min_local_batch != 1) json.key("min_local_batch").number(training.min_local_batch);
+  if (training.max_local_batch != 0) json.key("max_local_batch").number(training.max_local_batch);
+  if (training.epochs.is_known()) json.key("epochs").number(training.epochs.value());
+  if (training.deadline.is_known()) json.key("deadline").string(to_text(training.deadline.value()));
+  json.end_object();
+}
+
 }  // namespace
 
 std::string to_json(const JobSpec& spec) {
@@ -105,6 +139,7 @@ std::string to_json(const JobSpec& spec) {
   for (const auto& role : spec.roles) write(json, role);
   json.end_array();
   if (!spec.topology.empty()) write(json.key("topology"), spec.topology);
+  if (spec.communication) write(json.key("communication"), *spec.communication);
   if (!spec.env.empty()) write(json.key("env"), spec.env);
   if (!spec.workdir.empty()) json.key("workdir").string(spec.workdir);
   if (!spec.files.empty()) {
@@ -128,6 +163,7 @@ std::string to_json(const JobSpec& spec) {
   json.key("stop").begin_object().key("signal").string(spec.stop.signal);
   json.key("grace").string(to_text(spec.stop.grace)).end_object();
   if (spec.checkpoint) write(json.key("checkpoint"), *spec.checkpoint);
+  if (spec.training) write(json.key("training"), *spec.training);
   if (!spec.time_limit.is_unlimited())
     json.key("time_limit").string(to_text(spec.time_limit.bound()));
   json.end_object();

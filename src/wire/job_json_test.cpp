@@ -26,6 +26,7 @@ class SpecMaker {
     spec.priority = static_cast<std::int32_t>(random_.between(-1'000'000'000, 1'000'000'000));
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i)
       spec.roles.push_back(role("r" + std::to_string(i)));
+    if (random_.chance(1, 4)) communicate(spec);
     if (some()) spec.topology = topology(spec);
     spec.env = env();
     if (some()) spec.workdir = "/" + text();
@@ -40,6 +41,8 @@ class SpecMaker {
     }
     spec.stop = {signal(), duration(0)};
     if (some()) spec.checkpoint = checkpoint();
+    if (spec.workload_class == WorkloadClass::kTrain && spec.roles.size() == 1 && some())
+      spec.training = training();
     if (some()) spec.time_limit = duration(1);
     return spec;
   }
@@ -77,6 +80,32 @@ class SpecMaker {
     return {random_.between(least, random_.between(least, longest)) * unit};
   }
   std::string signal() { return std::string(kSignals[random_.below(kSignals.size())]); }
+
+  // Of 2^k devices, in all its roles alike.
+  void communicate(JobSpec& spec) {
+    JobTraffic traffic;
+    traffic.tensor = 1 << random_.below(3);
+    traffic.pipeline = 1 << random_.below(3);
+    traffic.expert = 1 << random_.below(2);
+    traffic.compute = duration(0);
+    if (traffic.compute > Duration::hours(24)) traffic.compute = Duration::hours(24);
+    spec.roles.resize(1);
+    Role& role = spec.roles.front();
+    role.count = 32;
+    role.multiple_of = 1;
+    role.preferred = 0;
+    role.min = some() ? 32 : 16;
+    role.each.devices = {{"gpu", 2}};
+    traffic.data = 64 / traffic.tensor / traffic.pipeline;
+    for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i) {
+      traffic.exchanges.push_back({static_cast<Collective>(random_.below(6)),
+                                   static_cast<RankAxis>(random_.below(kAxes)),
+                                   Bytes(random_.between(1, std::int64_t{1} << 50)),
+                                   static_cast<std::int32_t>(random_.between(1, 1 << 20)),
+                                   Duration::milliseconds(random_.between(0, 1'000))});
+    }
+    spec.communication = std::move(traffic);
+  }
 
   TaskRequest request() {
     TaskRequest out;
@@ -116,6 +145,12 @@ class SpecMaker {
     out.name = std::move(name);
     out.count = static_cast<std::int32_t>(random_.between(1, 1000));
     out.min = some() ? out.count : static_cast<std::int32_t>(random_.between(1, out.count));
+    if (some()) {
+      out.multiple_of = static_cast<std::int32_t>(random_.between(1, 8));
+      out.min *= out.multiple_of;
+      out.count *= out.multiple_of;
+      if (some()) out.preferred = some() ? out.min : out.count;
+    }
     out.each = request();
     out.command = {"p" + text()};
     while (some()) out.command.push_back(text());
@@ -142,6 +177,18 @@ class SpecMaker {
     out.backoff = Duration::milliseconds(random_.between(0, 300'000));
     out.on = {static_cast<RetryCause>(random_.below(3))};
     if (some()) out.on.push_back(static_cast<RetryCause>(random_.below(3)));
+    return out;
+  }
+  TrainingDeclaration training() {
+    TrainingDeclaration out;
+    if (some()) out.program = "p" + text();
+    if (some()) out.initial_batch = random_.between(1, 100);
+    if (some()) out.batch = random_.between(1, 1000);
+    if (some()) out.max_batch = random_.between(1000, 100'000);
+    if (some()) out.min_local_batch = random_.between(1, 10);
+    if (some()) out.max_local_batch = random_.between(10, 1000);
+    if (some()) out.epochs = random_.between(1, 100);
+    if (some()) out.deadline = Duration{random_.between(1, 1ll << 50)};
     return out;
   }
   Checkpoint checkpoint() {

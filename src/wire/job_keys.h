@@ -5,16 +5,19 @@
 #include <array>
 #include <string_view>
 
+#include "base/time.h"
+
 namespace gridfold {
 
 using std::string_view_literals::operator""sv;
 
 inline constexpr std::array kJobKeys = {
-    "name"sv,  "class"sv, "queue"sv,    "priority"sv, "roles"sv,      "run"sv,
-    "count"sv, "each"sv,  "topology"sv, "env"sv,      "workdir"sv,    "files"sv,
-    "retry"sv, "after"sv, "array"sv,    "stop"sv,     "checkpoint"sv, "time_limit"sv};
+    "name"sv,  "class"sv,   "queue"sv,      "priority"sv, "roles"sv,
+    "run"sv,   "count"sv,   "each"sv,       "topology"sv, "communication"sv,
+    "env"sv,   "workdir"sv, "files"sv,      "retry"sv,    "after"sv,
+    "array"sv, "stop"sv,    "checkpoint"sv, "training"sv, "time_limit"sv};
 inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv, "run"sv, "env"sv};
-inline constexpr std::array kCountKeys = {"min"sv, "max"sv};
+inline constexpr std::array kCountKeys = {"min"sv, "max"sv, "multiple_of"sv, "preferred"sv};
 // Classes of devices that have keys of their own; any other class is asked for
 // under `devices`. An open set of keys would let `gpus: 8` pass as a class.
 inline constexpr std::array kDeviceClasses = {"gpu"sv, "npu"sv, "tpu"sv, "fpga"sv,
@@ -51,12 +54,25 @@ inline constexpr std::array kDeviceKeys = {"class"sv,  "amount"sv, "model"sv,
                                            "memory"sv, "place"sv,  "partition"sv};
 inline constexpr std::array kTopologyKeys = {"prefer"sv, "require"sv, "spread"sv, "segments"sv};
 inline constexpr std::array kSegmentKeys = {"size"sv, "within"sv};
+inline constexpr std::array kExchangeKeys = {"collective"sv, "among"sv, "bytes"sv, "times"sv,
+                                             "hidden"sv};
+// Those of one exchange may stand beside the others.
+inline constexpr std::array kCommunicationKeys = {
+    "compute"sv,    "tensor"sv, "pipeline"sv, "expert"sv, "exchanges"sv,
+    "collective"sv, "among"sv,  "bytes"sv,    "times"sv,  "hidden"sv};
+inline constexpr std::size_t kMostExchanges = 64;
 inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};
 inline constexpr std::array kRetryKeys = {"max"sv, "backoff"sv, "on"sv};
 inline constexpr std::array kDependencyKeys = {"job"sv, "on"sv};
 inline constexpr std::array kArrayKeys = {"from"sv, "to"sv, "step"sv};
 inline constexpr std::array kStopKeys = {"signal"sv, "grace"sv};
 inline constexpr std::array kCheckpointKeys = {"signal"sv, "grace"sv, "interval"sv, "cost"sv};
+inline constexpr std::array kTrainingKeys = {
+    "program"sv,         "initial_batch"sv,   "batch"sv,  "max_batch"sv,
+    "min_local_batch"sv, "max_local_batch"sv, "epochs"sv, "deadline"sv};
+
+// Of any duration that a job gives: ten years.
+inline constexpr Duration kLongest = Duration::hours(24 * 3650);
 
 // In stored jobs only: set by the server.
 inline constexpr std::array kStoredKeys = {"tenant"sv, "array_index"sv};
@@ -64,7 +80,6 @@ inline constexpr std::array kStoredKeys = {"tenant"sv, "array_index"sv};
 // Planned, and refused until they do something.
 inline constexpr std::array kLaterJobKeys = {"parallelism"sv, "serve"sv, "data"sv,   "network"sv,
                                              "energy"sv,      "image"sv, "mounts"sv, "secrets"sv};
-inline constexpr std::array kLaterCountKeys = {"multiple_of"sv};
 
 inline constexpr std::array kSignals = {"TERM"sv, "INT"sv,  "HUP"sv,  "QUIT"sv,
                                         "USR1"sv, "USR2"sv, "ALRM"sv, "KILL"sv};

@@ -6,10 +6,12 @@
 
 #include "base/quote.h"
 #include "wire/array_reader.h"
+#include "wire/communication_reader.h"
 #include "wire/files_reader.h"
 #include "wire/job_keys.h"
 #include "wire/role_reader.h"
 #include "wire/topology_reader.h"
+#include "wire/training_reader.h"
 
 namespace gridfold {
 namespace {
@@ -17,7 +19,6 @@ namespace {
 constexpr std::int64_t kMaxPriority = 1'000'000'000;
 // Longer than any job, and short enough that no sum with the time of day
 // leaves the range of an Instant.
-constexpr Duration kLongest = Duration::hours(24 * 3650);
 constexpr Duration kLongestBackoff = Duration::minutes(5);
 
 bool is_letter_or_digit(char c) {
@@ -240,6 +241,8 @@ JobTemplate read_job(const Field& job, JobForm form) {
   spec.roles = read_roles(job, form);
   if (const auto topology = job.find("topology"))
     spec.topology = read_topology(*topology, spec.roles);
+  if (const auto communication = job.find("communication"))
+    spec.communication = read_communication(*communication, spec.roles);
   if (const auto env = job.find("env")) spec.env = read_env(*env);
   if (const auto workdir = job.find("workdir")) spec.workdir = read_workdir(*workdir);
   if (const auto files = job.find("files")) spec.files = read_files(*files);
@@ -249,6 +252,7 @@ JobTemplate read_job(const Field& job, JobForm form) {
   if (const auto stop = job.find("stop")) spec.stop = read_stop(*stop);
   if (const auto checkpoint = job.find("checkpoint"))
     spec.checkpoint = read_checkpoint(*checkpoint);
+  if (const auto training = job.find("training")) spec.training = read_training(*training, spec);
   if (const auto limit = job.find("time_limit"))
     spec.time_limit = read_duration(*limit, Duration::nanoseconds(1), kLongest);
   if (form == JobForm::kStored) read_stored_keys(job, spec);

@@ -28,7 +28,7 @@ bool is_variable_name(std::string_view text) {
   });
 }
 
-// 8, or {min: 4, max: 8}.
+// 8, or {min: 4, max: 8}, or more of an elastic count.
 void read_count(const Field& field, Role& role) {
   const auto read = [](const Field& number) {
     return static_cast<std::int32_t>(read_integer(number, 1, kMaxTasksPerJob));
@@ -38,7 +38,7 @@ void read_count(const Field& field, Role& role) {
     role.min = role.count;
     return;
   }
-  if (!check_map(field, kCountKeys, kLaterCountKeys)) return;
+  if (!check_map(field, kCountKeys)) return;
   const auto min = field.find("min");
   const auto max = field.find("max");
   if (!min || !max) {
@@ -51,6 +51,19 @@ void read_count(const Field& field, Role& role) {
     field.fail(
         "min " + std::to_string(role.min) + " is more than max " + std::to_string(role.count),
         "swap or correct them");
+  if (const auto multiple = field.find("multiple_of")) role.multiple_of = read(*multiple);
+  for (const std::int32_t bound : {role.min, role.count}) {
+    if (bound % role.multiple_of != 0)
+      field.fail(std::to_string(bound) + " is no multiple of " + std::to_string(role.multiple_of),
+                 "make min and max multiples of multiple_of");
+  }
+  const auto preferred = field.find("preferred");
+  if (!preferred) return;
+  role.preferred = read(*preferred);
+  if (role.preferred < role.min || role.preferred > role.count ||
+      role.preferred % role.multiple_of != 0)
+    preferred->fail(std::to_string(role.preferred) + " is no number of tasks that it may have",
+                    "give a multiple of multiple_of from min to max");
 }
 
 // Text runs in a shell; a list is the program and its arguments.

@@ -41,7 +41,7 @@ World two_nodes(double foreign_bits_per_second) {
   world.free = {1, 1};
   world.job.tasks = 2;
   world.job.traffic.data = 2;
-  world.job.traffic.exchanges = {{Collective::kAllReduce, Axis::kData, Bytes(1'000'000'000)}};
+  world.job.traffic.exchanges = {{Collective::kAllReduce, RankAxis::kData, Bytes(1'000'000'000)}};
   if (foreign_bits_per_second > 0) {
     world.foreign = {{NodeId(0), 0, NodeId(1), 0, foreign_bits_per_second}};
   }

@@ -75,7 +75,7 @@ double step_seconds(const Machine& machine, double compute, double megabytes, in
   job.data = devices;
   job.compute = Duration{static_cast<std::int64_t>(compute * 1e9)};
   job.exchanges = {
-      {Collective::kAllReduce, Axis::kData, Bytes(static_cast<std::int64_t>(megabytes * 1e6))}};
+      {Collective::kAllReduce, RankAxis::kData, Bytes(static_cast<std::int64_t>(megabytes * 1e6))}};
   ExpectedTime expected(*machine.traffic);
   return expected.step(job, places).step.in_seconds();
 }

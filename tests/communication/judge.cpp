@@ -167,7 +167,7 @@ double Judge::hop(const Rank& a, const Rank& b) const {
   return sum;
 }
 
-std::vector<Judge::Group> Judge::groups(std::span<const Place> places, Axis axis,
+std::vector<Judge::Group> Judge::groups(std::span<const Place> places, RankAxis axis,
                                         bool by_rank) const {
   // Own arithmetic of ranks: coordinates, and what is left without the axis'.
   const JobTraffic& job = world_.job.traffic;
@@ -180,11 +180,11 @@ std::vector<Judge::Group> Judge::groups(std::span<const Place> places, Axis axis
     const int rest = static_cast<int>(rank) / job.tensor;
     int p = data_first ? rest / inner : rest % inner;
     int d = data_first ? rest % inner : rest / inner;
-    if (axis == Axis::kTensor) t = 0;
-    if (axis == Axis::kPipeline) p = 0;
-    if (axis == Axis::kData) d = 0;
-    if (axis == Axis::kExpert) d = d / job.expert;
-    if (axis == Axis::kAll) t = p = d = 0;
+    if (axis == RankAxis::kTensor) t = 0;
+    if (axis == RankAxis::kPipeline) p = 0;
+    if (axis == RankAxis::kData) d = 0;
+    if (axis == RankAxis::kExpert) d = d / job.expert;
+    if (axis == RankAxis::kAll) t = p = d = 0;
     const std::tuple key{t, p, d};
     auto at = std::find_if(keys.begin(), keys.end(), [&](const auto& k) { return k.first == key; });
     if (at == keys.end()) {

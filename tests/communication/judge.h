@@ -83,7 +83,7 @@ class Judge {
     return world_.layouts[world_.layout_of_node[node.value]];
   }
 
-  std::vector<Group> groups(std::span<const Place> places, Axis axis, bool by_rank) const;
+  std::vector<Group> groups(std::span<const Place> places, RankAxis axis, bool by_rank) const;
   void find_units(Group& group) const;
   void send(const Group& group, std::size_t from, std::size_t to, double bytes);
   void share();

@@ -90,7 +90,7 @@ std::vector<double> errors(const Machine& machine, const DeviceGroup& group,
   int index = 0;
   for (const auto& [size, time] : times) {
     if (index++ % 3 == 0) continue;
-    const Exchange exchange{Collective::kAllReduce, Axis::kAll, Bytes(size)};
+    const Exchange exchange{Collective::kAllReduce, RankAxis::kAll, Bytes(size)};
     const Duration predicted = *expected.exchange(job, exchange, places, Algorithm::kRing);
     out.push_back(std::abs(static_cast<double>(predicted.ns) / time - 1));
   }

@@ -167,25 +167,25 @@ struct Builder {
       return Bytes(random.between(low, high) << 20);
     };
     if (job.tensor > 1) {
-      job.exchanges.push_back({Collective::kAllReduce, Axis::kTensor, mega(4, 64),
+      job.exchanges.push_back({Collective::kAllReduce, RankAxis::kTensor, mega(4, 64),
                                static_cast<std::int32_t>(random.between(8, 64))});
     }
     if (job.pipeline > 1) {
-      job.exchanges.push_back({Collective::kSendReceive, Axis::kPipeline, mega(4, 64),
+      job.exchanges.push_back({Collective::kSendReceive, RankAxis::kPipeline, mega(4, 64),
                                static_cast<std::int32_t>(random.between(4, 32))});
     }
     if (job.data > 1) {
       if (job.data % 2 == 0 && random.chance(1, 5)) {
         job.expert = job.data % 4 == 0 ? 4 : 2;
-        job.exchanges.push_back({Collective::kAllToAll, Axis::kExpert, mega(8, 64),
+        job.exchanges.push_back({Collective::kAllToAll, RankAxis::kExpert, mega(8, 64),
                                  static_cast<std::int32_t>(random.between(4, 32))});
       }
       if (random.chance(1, 3)) {
         const Bytes bytes = mega(64, 2'048);
-        job.exchanges.push_back({Collective::kReduceScatter, Axis::kData, bytes});
-        job.exchanges.push_back({Collective::kAllGather, Axis::kData, bytes, 2});
+        job.exchanges.push_back({Collective::kReduceScatter, RankAxis::kData, bytes});
+        job.exchanges.push_back({Collective::kAllGather, RankAxis::kData, bytes, 2});
       } else {
-        job.exchanges.push_back({Collective::kAllReduce, Axis::kData, mega(64, 2'048)});
+        job.exchanges.push_back({Collective::kAllReduce, RankAxis::kData, mega(64, 2'048)});
       }
     }
   }

@@ -96,6 +96,7 @@ class BackendContract : public ::testing::TestWithParam<BackendMaker> {
   static const char* name_of(const TaskExited&) { return "exited"; }
   static const char* name_of(const TaskCleaned&) { return "cleaned"; }
   static const char* name_of(const LaunchFailed&) { return "launch_failed"; }
+  static const char* name_of(const TaskReported&) { return nullptr; }  // a hint
 
   std::unique_ptr<BackendHarness> harness_;
   Observation observation_;

@@ -33,6 +33,8 @@ constexpr Bug kBugs[] = {
     {"gang_starts_incomplete", "I4"},
     {"quota_charged_after_start", "I5 I11"},
     {"quota_off_by_one", "I5"},
+    {"tenant_limits_of_the_queue", "I5 I13"},
+    {"claims_are_no_jobs", "I5 I13"},
     {"stale_leader_writes", "I8"},
     {"stale_leader_orders", "I8"},
     {"quota_wake_forgotten", "I9"},

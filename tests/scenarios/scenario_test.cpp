@@ -17,7 +17,8 @@
 //         [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
 //         [domains=zone:a,rack:r1]
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
-//   queue NAME gpu=4 [priority=0]
+//   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
+//              [longest=]
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
@@ -173,6 +174,7 @@ JobSpec job_from(const Arguments& arguments) {
   job.name = arguments.plain.at(0);
   job.priority = arguments.number("prio", 0);
   job.queue = arguments.text("queue", "default");
+  job.tenant = arguments.text("tenant", job.tenant);
   job.workload_class = parse_workload_class(arguments.text("class", "train")).value();
   if (arguments.has("limit")) job.time_limit = duration(arguments.text("limit"));
   job.stop.grace = duration(arguments.text("grace", "30s"));
@@ -280,8 +282,16 @@ class Player {
       QueueSpec queue;
       queue.name = words.at(0);
       queue.priority = arguments.number("priority", 0);
-      if (arguments.has("gpu")) queue.devices["gpu"] = arguments.number("gpu", 0) * 1000;
-      if (arguments.has("cpu")) queue.cpu = parse_cores(arguments.text("cpu")).value();
+      if (arguments.has("gpu")) queue.limit.devices["gpu"] = arguments.number("gpu", 0) * 1000;
+      if (arguments.has("cpu")) queue.limit.cpu = parse_cores(arguments.text("cpu")).value();
+      if (arguments.has("jobs")) queue.limit.running_jobs = arguments.number("jobs", 0);
+      if (arguments.has("longest"))
+        queue.longest_run = parse_duration(arguments.text("longest")).value();
+      if (arguments.has("guaranteed"))
+        queue.guaranteed.devices["gpu"] = arguments.number("guaranteed", 0) * 1000;
+      if (arguments.has("tenant_gpu"))
+        queue.each_tenant.devices["gpu"] = arguments.number("tenant_gpu", 0) * 1000;
+      queue.weight = arguments.number("weight", 0);
       return world.add_queue(queue), "";
     }
     if (verb == "submit") return submit(command.text.substr(7));

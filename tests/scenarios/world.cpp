@@ -101,6 +101,7 @@ void World::pump() {
 std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths) {
   if (!loop_) open();
   SubmitRequest batch;
+  batch.tenant = jobs.front().tenant;
   for (JobSpec& job : jobs) batch.jobs.emplace_back(std::move(job));
   loop_->submit(std::move(batch), [&](Result<SubmitAnswer> answer) {
     if (!answer) {
@@ -259,6 +260,38 @@ std::string World::explain(const std::string& job) {
   std::string text;
   for (const Reason& reason : loop_->engine().explain(ids_.at(job)))
     text += reason_text(reason) + "\n";
+  const std::string id = std::to_string(ids_.at(job).value);
+  if (const JobRecord* live = loop_->find("default", id)) return text + why_text(*live);
+  if (const auto ended = loop_->find_ended("default", id)) return text + why_text(ended->record);
+  return text;
+}
+
+// "in z/r2: least_left 0 of 3, z/r1 5", then a task a line.
+std::string World::why_text(const JobRecord& job) const {
+  std::string text;
+  const auto numbers = [](DecidedBy by, std::int64_t value, std::int32_t of) {
+    return ": " + std::string(to_string(by)) + " " + std::to_string(value) + " of " +
+           std::to_string(of);
+  };
+  if (job.why_domain) {
+    const WhyDomain& why = *job.why_domain;
+    text += "in " + why.domain + numbers(why.by, why.value, why.feasible_domains);
+    if (!why.runner_up.empty())
+      text += ", " + why.runner_up + " " + std::to_string(why.runner_up_value);
+    text += "\n";
+  }
+  const auto nodes = loop_->engine().nodes();
+  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+    const TaskRecord& task = job.tasks[i];
+    if (task.why.by == DecidedBy::kUnknown) continue;
+    text += name_of(job.id) + "." + std::to_string(i) + " on " +
+            nodes[task.allocation.node.value].spec.name;
+    text += numbers(task.why.by, task.why.score, task.why.feasible_nodes);
+    if (!task.why.runner_up.is_none())
+      text += ", " + nodes[task.why.runner_up.value].spec.name + " " +
+              std::to_string(task.why.runner_up_score);
+    text += "\n";
+  }
   return text;
 }
 

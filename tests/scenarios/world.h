@@ -41,6 +41,8 @@ class World {
   // "A  running  n1 n2" a job, in order of submission; what is pending with
   // its deciding reason.
   std::string status();
+  // Every reason of a job that waits; why the tasks of one that was started lie
+  // where they do.
   std::string explain(const std::string& job);
   std::string nodes();
 
@@ -57,6 +59,7 @@ class World {
   std::string name_of(JobId id) const;
   std::string reason_text(const Reason& reason) const;
   std::string place_text(const TaskRecord& task) const;
+  std::string why_text(const JobRecord& job) const;
 
   Options options_;
   VirtualClock clock_;

@@ -164,23 +164,34 @@ void Checker::check_gang(const MirrorJob& job) {
 void Checker::check_quota() {
   if (queues_ == nullptr) return;
   for (const QueueSpec& queue : *queues_) {
-    const QueueUse& now = mirror_.queue_use(queue.name);
     const auto it = use_before_.find(queue.name);
     const QueueUse before = it == use_before_.end() ? QueueUse{} : it->second;
-    const auto over = [&](std::int64_t limit, std::int64_t used, std::int64_t was,
-                          const std::string& resource) {
-      if (used > limit && used > was)
-        fail("I5", "queue " + queue.name + " uses " + std::to_string(used) + " of " + resource +
-                       ", and its limit is " + std::to_string(limit));
-    };
-    if (!queue.cpu.is_unlimited()) over(queue.cpu.bound().value, now.cpu, before.cpu, "cpu");
-    if (!queue.memory.is_unlimited())
-      over(queue.memory.bound().value, now.memory, before.memory, "memory");
-    for (const auto& [device, limit] : queue.devices) {
-      const auto used = now.devices.find(device);
-      const auto was = before.devices.find(device);
-      over(limit, used == now.devices.end() ? 0 : used->second,
-           was == before.devices.end() ? 0 : was->second, device);
+    const QueueUse& now = mirror_.queue_use(queue.name);
+    for (const auto& [resource, limit] : bounds_of(queue.limit)) {
+      if (now.of(resource) > limit && now.of(resource) > before.of(resource))
+        fail("I5", "queue " + queue.name + " uses " + std::to_string(now.of(resource)) + " of " +
+                       resource + ", and its limit is " + std::to_string(limit));
+    }
+  }
+  check_tenants();
+}
+
+// What has just been started for a tenant is within what each tenant may have.
+void Checker::check_tenants() {
+  for (const Mirror::Changed& changed : mirror_.changed()) {
+    const MirrorJob& job = *mirror_.job(changed.id);
+    if (job.state != State::kStarting || changed.before.state != State::kPending ||
+        changed.before.claims())
+      continue;
+    for (const QueueSpec& queue : *queues_) {
+      if (queue.name != job.spec->queue) continue;
+      const QueueUse& use = mirror_.tenant_use(queue.name, job.spec->tenant);
+      for (const auto& [resource, limit] : bounds_of(queue.each_tenant)) {
+        if (use.of(resource) > limit)
+          fail("I5", "tenant " + job.spec->tenant + " uses " + std::to_string(use.of(resource)) +
+                         " of " + resource + " in queue " + queue.name + ", and may have " +
+                         std::to_string(limit));
+      }
     }
   }
 }

@@ -64,6 +64,7 @@ class Checker {
   void check_batch(const MirrorJob& job);
   void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
   void check_quota();
+  void check_tenants();
   void check_presence(const SimulatedCluster::Presence& presence, int node);
 
   const World& world_;

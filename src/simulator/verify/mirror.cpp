@@ -126,6 +126,20 @@ const MirrorJob* Mirror::job(std::uint64_t id) const {
   return it == jobs_.end() ? nullptr : &it->second;
 }
 
+std::int64_t QueueUse::of(const std::string& resource) const {
+  if (resource == "cpu") return cpu;
+  if (resource == "memory") return memory;
+  if (resource == "running_jobs") return jobs;
+  const auto it = devices.find(resource);
+  return it == devices.end() ? 0 : it->second;
+}
+
+const QueueUse& Mirror::tenant_use(const std::string& queue, const std::string& tenant) const {
+  static const QueueUse kNothing;
+  const auto it = tenant_use_.find({queue, tenant});
+  return it == tenant_use_.end() ? kNothing : it->second;
+}
+
 const QueueUse& Mirror::queue_use(const std::string& queue) const {
   static const QueueUse kNothing;
   const auto it = queue_use_.find(queue);
@@ -244,6 +258,14 @@ void Mirror::replace(MirrorJob job) {
 }
 
 void Mirror::account(const MirrorJob& job, int sign) {
+  std::vector<QueueUse*> uses{&tenant_use_[{job.spec->queue, job.spec->tenant}]};
+  for (const std::string& queue : queue_and_above(job.spec->queue))
+    uses.push_back(&queue_use_[queue]);
+  const bool runs = job.state == State::kStarting || job.state == State::kRunning ||
+                    job.state == State::kStopping;
+  if (runs || job.claims()) {
+    for (QueueUse* use : uses) use->jobs += sign;
+  }
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
     const TaskRequest& request = job.request(i);
@@ -257,12 +279,11 @@ void Mirror::account(const MirrorJob& job, int sign) {
     }
     const int charges = holds(task.phase) + (task.claim.node >= 0);
     if (charges == 0) continue;
-    for (const std::string& queue : queue_and_above(job.spec->queue)) {
-      QueueUse& use = queue_use_[queue];
-      use.cpu += sign * charges * request.cpu.value;
-      use.memory += sign * charges * request.memory.value;
+    for (QueueUse* use : uses) {
+      use->cpu += sign * charges * request.cpu.value;
+      use->memory += sign * charges * request.memory.value;
       for (const DeviceRequest& device : request.devices)
-        use.devices[device.device_class] += sign * charges * queue_charge(device);
+        use->devices[device.device_class] += sign * charges * queue_charge(device);
     }
   }
 }

@@ -85,7 +85,11 @@ struct NodeUse {
 struct QueueUse {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
+  std::int64_t jobs = 0;  // that run or have room promised
   std::map<std::string, std::int64_t> devices;
+
+  // Of "cpu", "memory", "running_jobs" or a device class.
+  std::int64_t of(const std::string& resource) const;
 };
 
 // Which device group of the request each device of the mask serves, adding
@@ -121,6 +125,8 @@ class Mirror {
   const NodeUse& node_use(int node) const { return node_use_[static_cast<std::size_t>(node)]; }
   const QueueUse& queue_use(const std::string& queue) const;
   const std::map<std::string, QueueUse>& queue_uses() const { return queue_use_; }
+  // Of the queue's own jobs, this tenant's.
+  const QueueUse& tenant_use(const std::string& queue, const std::string& tenant) const;
   int node_index(std::string_view name) const;
   bool drained(int node) const { return drained_[static_cast<std::size_t>(node)]; }
   bool known(int node) const { return known_[static_cast<std::size_t>(node)]; }
@@ -142,6 +148,7 @@ class Mirror {
   std::map<std::string, std::set<std::uint64_t>> by_name_;
   std::vector<NodeUse> node_use_;
   std::map<std::string, QueueUse> queue_use_;
+  std::map<std::pair<std::string, std::string>, QueueUse> tenant_use_;
   std::vector<bool> drained_, known_;
   std::vector<std::uint64_t> dirty_;
   Revision revision_ = 0;

@@ -32,14 +32,18 @@ bool same(const NodeRoom& a, const NodeRoom& b) {
 }
 
 // Field by field: a field that is not stored would be missing on both sides of
-// a comparison of what is stored.
+// a comparison of what is stored. What a job said of itself may reach the store
+// later.
 bool same(const JobRecord& a, const JobRecord& b) {
   return a.id == b.id && a.uid == b.uid && *a.spec == *b.spec && a.state == b.state &&
          a.stopping == b.stopping && a.held == b.held && a.submitted_at == b.submitted_at &&
          a.started_at == b.started_at && a.ended_at == b.ended_at && a.waited == b.waited &&
-         a.pending_since == b.pending_since && a.evictions == b.evictions && a.losses == b.losses &&
+         a.pending_since == b.pending_since && a.evictions == b.evictions &&
+         a.evicted_at == b.evicted_at && a.evicted_work == b.evicted_work && a.losses == b.losses &&
          a.runs == b.runs && a.reason == b.reason && a.waits_for == b.waits_for &&
-         a.tasks == b.tasks;
+         a.tasks == b.tasks &&
+         (a.why_domain == b.why_domain ||
+          (a.why_domain && b.why_domain && *a.why_domain == *b.why_domain));
 }
 // All but `up`: a daemon that starts has not heard of any node yet.
 bool same(const NodeRecord& a, const NodeRecord& b) {

@@ -187,43 +187,59 @@ std::int32_t Recount::priority_of(const std::string& queue) const {
   return spec == nullptr ? 0 : spec->priority;
 }
 
-// The first limit that the job's minimum breaks, by itself or on top of what
-// is used.
-std::optional<Recount::Quota> Recount::quota(const MirrorJob& job, bool counting_use) const {
+std::map<std::string, std::int64_t> bounds_of(const QueueLimit& limit) {
+  std::map<std::string, std::int64_t> bounds = limit.devices;
+  if (!limit.cpu.is_unlimited()) bounds["cpu"] = limit.cpu.bound().value;
+  if (!limit.memory.is_unlimited()) bounds["memory"] = limit.memory.bound().value;
+  if (!limit.running_jobs.is_unlimited()) bounds["running_jobs"] = limit.running_jobs.bound();
+  return bounds;
+}
+
+// The limits that the job's minimum breaks, by itself or on top of what is used.
+std::vector<Recount::Quota> Recount::quotas(const MirrorJob& job, bool counting_use) const {
   QueueUse need;
+  need.jobs = 1;
   for (const Role& role : job.spec->roles) {
     need.cpu += role.min * role.each.cpu.value;
     need.memory += role.min * role.each.memory.value;
     for (const DeviceRequest& device : role.each.devices)
       need.devices[device.device_class] += role.min * queue_charge(device);
   }
+  std::vector<Quota> broken;
+  const auto compare = [&](const QueueSpec& queue, bool of_tenants) {
+    const QueueUse& use = of_tenants ? mirror_.tenant_use(queue.name, job.spec->tenant)
+                                     : mirror_.queue_use(queue.name);
+    for (const auto& [resource, limit] : bounds_of(of_tenants ? queue.each_tenant : queue.limit)) {
+      const std::int64_t used = counting_use ? use.of(resource) : 0;
+      const std::int64_t asked = need.of(resource);
+      if (asked > 0 && asked + used > limit)
+        broken.push_back({queue.name, resource, of_tenants, asked, limit, used});
+    }
+  };
   for (const std::string& name : queue_and_above(job.spec->queue)) {
     const QueueSpec* queue = configured(name);
     if (queue == nullptr) continue;
-    const QueueUse& use = mirror_.queue_use(name);
-    const auto over = [&](const std::string& resource, std::int64_t asked, std::int64_t used,
-                          std::int64_t limit) -> std::optional<Quota> {
-      if (!counting_use) used = 0;
-      if (asked == 0 || asked + used <= limit) return std::nullopt;
-      return Quota{name, resource, asked, limit, used};
-    };
-    if (!queue->cpu.is_unlimited()) {
-      if (auto found = over("cpu", need.cpu, use.cpu, queue->cpu.bound().value)) return found;
-    }
-    if (!queue->memory.is_unlimited()) {
-      if (auto found = over("memory", need.memory, use.memory, queue->memory.bound().value))
-        return found;
-    }
-    for (const auto& [device, asked] : need.devices) {
-      const auto limit = queue->devices.find(device);
-      if (limit == queue->devices.end()) continue;
-      const auto used = use.devices.find(device);
-      if (auto found =
-              over(device, asked, used == use.devices.end() ? 0 : used->second, limit->second))
-        return found;
-    }
+    compare(*queue, false);
+    if (name == job.spec->queue) compare(*queue, true);
   }
-  return std::nullopt;
+  return broken;
+}
+
+// It names a limit that is in the way, with its numbers.
+std::optional<std::string> Recount::untrue_quota(const MirrorJob& job, const Reason& reason) const {
+  const bool in_use =
+      reason.code == ReasonCode::kQuotaInUse || reason.code == ReasonCode::kTenantQuotaInUse;
+  const bool of_tenants = reason.code == ReasonCode::kTenantQuotaInUse ||
+                          reason.code == ReasonCode::kExceedsTenantQuotaMax;
+  for (const Quota& quota : quotas(job, in_use)) {
+    if (quota.queue == reason.text("queue") && quota.resource == reason.text("resource") &&
+        quota.of_tenants == of_tenants && quota.need == reason.number("need") &&
+        quota.limit == reason.number("limit") &&
+        (!in_use || (quota.used == reason.number("used") &&
+                     quota.need + quota.used - quota.limit == reason.number("short"))))
+      return std::nullopt;
+  }
+  return "no such quota is in its way: " + to_json(reason);
 }
 
 std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& request,
@@ -251,7 +267,7 @@ std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) const 
 }
 
 bool Recount::never(const MirrorJob& job) const {
-  if (configured(job.spec->queue) == nullptr || quota(job, false)) return true;
+  if (configured(job.spec->queue) == nullptr || !quotas(job, false).empty()) return true;
   if (has_hard_topology(*job.spec)) {
     const TopologyReach ever = reach(*job.spec, empty_, false);
     if (ever.tasks < ever.need) return true;
@@ -332,20 +348,9 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       return configured(job.spec->queue) == nullptr ? std::nullopt
                                                     : std::optional("its queue is there");
     case ReasonCode::kExceedsQuotaMax:
-    case ReasonCode::kQuotaInUse: {
-      const auto mine = quota(job, reason.code == ReasonCode::kQuotaInUse);
-      if (!mine) return "no quota is in its way";
-      const QueueSpec* queue = configured(std::string(reason.text("queue")));
-      if (queue == nullptr) return "a queue that is not there limits it";
-      if (reason.code != ReasonCode::kQuotaInUse) return std::nullopt;
-      const QueueUse& use = mirror_.queue_use(queue->name);
-      const std::string resource(reason.text("resource"));
-      const auto device = use.devices.find(resource);
-      return counted("used", resource == "cpu"             ? use.cpu
-                             : resource == "memory"        ? use.memory
-                             : device == use.devices.end() ? 0
-                                                           : device->second);
-    }
+    case ReasonCode::kQuotaInUse:
+    case ReasonCode::kExceedsTenantQuotaMax:
+    case ReasonCode::kTenantQuotaInUse: return untrue_quota(job, reason);
     case ReasonCode::kNoMatchingNode:
       for (const Role& each : job.spec->roles) {
         if (total(empty_, each.each, false) == 0) return std::nullopt;
@@ -387,12 +392,22 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       for (const std::uint64_t id : mirror_.live()) {
         const MirrorJob& other = *mirror_.job(id);
         position += id != job.id && other.state == State::kPending && !other.held &&
-                    other.waits_for.empty() && !other.claims() && comes_before(other, job);
+                    other.waits_for.empty() && !other.claims() && comes_before(other, job) &&
+                    (!takes_turns() || (other.spec->queue == job.spec->queue &&
+                                        other.spec->tenant == job.spec->tenant));
       }
       return counted("position", position);
     }
+    case ReasonCode::kQueueTurn:
+      return takes_turns() ? std::nullopt : std::optional("queues do not take turns");
     default: return std::nullopt;
   }
+}
+
+bool Recount::takes_turns() const {
+  return std::any_of(queues_.begin(), queues_.end(), [](const QueueSpec& queue) {
+    return queue.weight > 0 || !queue.guaranteed.empty();
+  });
 }
 
 std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
@@ -416,10 +431,12 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
     if (auto wrong = missing(ReasonCode::kQueueClosed, "its queue is gone")) return wrong;
   }
   if (job.claims()) return missing(ReasonCode::kPreemptionPending, "room is promised to it");
-  const bool over = quota(job, true).has_value();
-  if (over && !has(reasons, ReasonCode::kExceedsQuotaMax)) {
-    if (auto wrong = missing(ReasonCode::kQuotaInUse, "a quota is in its way")) return wrong;
-  }
+  const bool over = !quotas(job, true).empty();
+  const bool says_so = has(reasons, ReasonCode::kExceedsQuotaMax) ||
+                       has(reasons, ReasonCode::kQuotaInUse) ||
+                       has(reasons, ReasonCode::kExceedsTenantQuotaMax) ||
+                       has(reasons, ReasonCode::kTenantQuotaInUse);
+  if (over && !says_so) return Wrong{"I13", "a quota is in its way, and no reason says so"};
   if (job.held || !job.waits_for.empty() || closed || over) return std::nullopt;
   const bool fits =
       std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
@@ -432,7 +449,7 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   if (fillers_in_the_way(job)) return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
     return reason.code == ReasonCode::kBehindInQueue ||
-           reason.code == ReasonCode::kNotYetConsidered;
+           reason.code == ReasonCode::kNotYetConsidered || reason.code == ReasonCode::kQueueTurn;
   });
   if (only_place) return Wrong{"C8", "it does not fit, and no reason says so"};
   return std::nullopt;

@@ -14,6 +14,9 @@
 
 namespace gridfold::verify {
 
+// Its limits by resource: "cpu", "memory", "running_jobs", device classes.
+std::map<std::string, std::int64_t> bounds_of(const QueueLimit& limit);
+
 class Recount {
  public:
   // `nodes`: as the engine tells them, for whether they are up.
@@ -62,11 +65,14 @@ class Recount {
   static Amount axis(const Room& room, const TaskRequest& request, const std::string& resource,
                      bool as_wished);
 
+  // A limit in the job's way: of a queue, or of its tenants.
   struct Quota {
     std::string queue, resource;
+    bool of_tenants = false;
     std::int64_t need = 0, limit = 0, used = 0;
   };
-  std::optional<Quota> quota(const MirrorJob& job, bool counting_use) const;
+  std::vector<Quota> quotas(const MirrorJob& job, bool counting_use) const;
+  std::optional<std::string> untrue_quota(const MirrorJob& job, const Reason& reason) const;
   const QueueSpec* configured(const std::string& queue) const;
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
   std::optional<std::string> untrue(const MirrorJob& job, const Reason& reason) const;
@@ -74,6 +80,7 @@ class Recount {
   TopologyReach reach(const JobSpec& spec, const std::vector<Room>& rooms, bool usable) const;
   std::optional<std::string> untrue_topology(const MirrorJob& job, const Reason& reason) const;
   bool comes_before(const MirrorJob& a, const MirrorJob& b) const;
+  bool takes_turns() const;
   std::int32_t priority_of(const std::string& queue) const;
 
   const World& world_;

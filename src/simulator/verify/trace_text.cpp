@@ -48,6 +48,7 @@ std::string event_text(const Event& event) {
             return "exited " + task_text(e.task, e.attempt) + ", " + exit_text(e.status);
           },
           [](const TaskCleaned& e) { return "cleaned " + task_text(e.task, e.attempt); },
+          [](const TaskReported& e) { return "report of " + task_text(e.task, e.attempt); },
           [](const LaunchFailed& e) { return "launch failed " + task_text(e.task, e.attempt); },
           [](const auto&) { return std::string("other"); },
       },

@@ -95,10 +95,10 @@ std::vector<NodeSpec> draw_nodes(std::uint64_t seed) {
 }
 
 void draw_limits(RandomStream& random, QueueSpec& queue) {
-  if (random.chance(1, 3)) queue.devices["gpu"] = 500 * random.between(2, 24);
-  if (random.chance(1, 6)) queue.devices["npu"] = 1000 * random.between(1, 4);
-  if (random.chance(1, 5)) queue.cpu = MilliCores(1000 * random.between(4, 40));
-  if (random.chance(1, 8)) queue.memory = Bytes(kGiB * random.between(16, 200));
+  if (random.chance(1, 3)) queue.limit.devices["gpu"] = 500 * random.between(2, 24);
+  if (random.chance(1, 6)) queue.limit.devices["npu"] = 1000 * random.between(1, 4);
+  if (random.chance(1, 5)) queue.limit.cpu = MilliCores(1000 * random.between(4, 40));
+  if (random.chance(1, 8)) queue.limit.memory = Bytes(kGiB * random.between(16, 200));
 }
 
 // The first configuration; then one with other limits, and one in which a
@@ -124,6 +124,22 @@ std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
   std::vector<QueueSpec> fewer = first;
   fewer.erase(fewer.begin() + random.between(0, count - 1));
   return {first, cut, fewer};
+}
+
+// In a third of the worlds queues have shares, tenants limits, and jobs are
+// counted.
+void draw_shares(std::uint64_t seed, std::vector<std::vector<QueueSpec>>& configurations) {
+  RandomStream random(seed, "world.shares");
+  if (!random.chance(1, 3)) return;
+  for (std::vector<QueueSpec>& queues : configurations) {
+    for (QueueSpec& queue : queues) {
+      if (random.chance(1, 2)) queue.weight = static_cast<std::int32_t>(random.between(1, 4));
+      if (random.chance(1, 3)) queue.guaranteed.devices["gpu"] = 1000 * random.between(1, 4);
+      if (random.chance(1, 4)) queue.limit.running_jobs = random.between(1, 8);
+      if (random.chance(1, 4)) queue.each_tenant.devices["gpu"] = 500 * random.between(2, 16);
+      if (random.chance(1, 6)) queue.each_tenant.running_jobs = random.between(1, 8);
+    }
+  }
 }
 
 DeviceRequest draw_partition(RandomStream& random) {
@@ -293,6 +309,23 @@ TopologyWish draw_wish(RandomStream& random, const JobSpec& spec) {
   return wish;
 }
 
+// In a quarter of the worlds slices that nearly fit three to a device: what
+// rounds a share finds room for one more.
+void draw_thirds(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.thirds");
+  if (!random.chance(1, 4)) return;
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      for (Role& role : job.spec.roles) {
+        for (DeviceRequest& device : role.each.devices) {
+          if (!device.is_whole() && device.share.value > 0)
+            device.share = DeviceShare(pick(random, std::array{330, 333, 335, 338}));
+        }
+      }
+    }
+  }
+}
+
 // A third of the jobs ask for a place in the tree, gangs more often.
 void draw_wishes(std::uint64_t seed, World& world) {
   RandomStream random(seed, "world.wishes");
@@ -400,8 +433,10 @@ World draw_world(std::uint64_t seed) {
   world.nodes = draw_nodes(seed);
   draw_domains(seed, world);
   world.queues = draw_queues(seed);
+  draw_shares(seed, world.queues);
   draw_jobs(seed, world);
   draw_wishes(seed, world);
+  draw_thirds(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

@@ -4,8 +4,8 @@
 //   traffic.tensor = 8;
 //   traffic.data = 16;
 //   traffic.compute = Duration::milliseconds(400);
-//   traffic.exchanges = {{Collective::kAllReduce, Axis::kTensor, Bytes(64 << 20), 160},
-//                        {Collective::kAllReduce, Axis::kData, Bytes(2 << 30)}};
+//   traffic.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(64 << 20), 160},
+//                        {Collective::kAllReduce, RankAxis::kData, Bytes(2 << 30)}};
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Collective : std::uint8_t {
 std::string_view to_string(Collective value);  // "all_reduce", …
 
 // Which ranks exchange: those that differ in this coordinate only.
-enum class Axis : std::uint8_t {
+enum class RankAxis : std::uint8_t {
   kTensor,
   kPipeline,
   kData,
@@ -37,11 +37,11 @@ enum class Axis : std::uint8_t {
   kAll,
 };
 inline constexpr std::size_t kAxes = 5;
-std::string_view to_string(Axis value);  // "tensor", …
+std::string_view to_string(RankAxis value);  // "tensor", …
 
 struct Exchange {
   Collective collective = Collective::kAllReduce;
-  Axis axis = Axis::kAll;
+  RankAxis axis = RankAxis::kAll;
   // All-reduce: the buffer of each rank. All-gather, reduce-scatter: the whole.
   // All-to-all: what each rank sends, its own part included. Else: the message.
   Bytes bytes;
@@ -80,6 +80,6 @@ struct AxisGroups {
   }
   std::int64_t position_of(std::int64_t rank) const { return rank / stride % size; }
 };
-AxisGroups groups_of(const JobTraffic& traffic, Axis axis);
+AxisGroups groups_of(const JobTraffic& traffic, RankAxis axis);
 
 }  // namespace gridfold

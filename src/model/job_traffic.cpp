@@ -1,4 +1,4 @@
-#include "topology/job_traffic.h"
+#include "model/job_traffic.h"
 
 #include <array>
 #include <string>
@@ -51,7 +51,7 @@ Result<void> check_sizes(const JobTraffic& traffic) {
 }  // namespace
 
 std::string_view to_string(Collective value) { return name_of(kCollectives, value); }
-std::string_view to_string(Axis value) { return name_of(kAxisNames, value); }
+std::string_view to_string(RankAxis value) { return name_of(kAxisNames, value); }
 
 Result<void> check_traffic(const JobTraffic& traffic) {
   if (auto checked = check_sizes(traffic); !checked) return checked;
@@ -77,16 +77,16 @@ Result<void> check_traffic(const JobTraffic& traffic) {
   return {};
 }
 
-AxisGroups groups_of(const JobTraffic& traffic, Axis axis) {
+AxisGroups groups_of(const JobTraffic& traffic, RankAxis axis) {
   const std::int64_t tensor = traffic.tensor;
   const bool data_first = traffic.order == RankOrder::kTensorDataPipeline;
   const std::int64_t data_stride = data_first ? tensor : tensor * traffic.pipeline;
   switch (axis) {
-    case Axis::kTensor: return {1, tensor};
-    case Axis::kPipeline: return {data_first ? tensor * traffic.data : tensor, traffic.pipeline};
-    case Axis::kData: return {data_stride, traffic.data};
-    case Axis::kExpert: return {data_stride, traffic.expert};
-    case Axis::kAll: return {1, traffic.ranks()};
+    case RankAxis::kTensor: return {1, tensor};
+    case RankAxis::kPipeline: return {data_first ? tensor * traffic.data : tensor, traffic.pipeline};
+    case RankAxis::kData: return {data_stride, traffic.data};
+    case RankAxis::kExpert: return {data_stride, traffic.expert};
+    case RankAxis::kAll: return {1, traffic.ranks()};
   }
   return {};
 }

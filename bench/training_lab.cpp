@@ -1,0 +1,170 @@
+// Tries policies of rounds on the Pollux world, without engine and control
+// loop:
+//
+//   training_lab DATA POLICY LOAD [WORKLOAD…] [key=value…]
+//
+// DATA is the folder data/pollux, LOAD one of 0.5, 1.0, 1.5, 2.0. A line a
+// workload, then their mean; with published JCTs beside ours.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policies/gridfold_rounds.h"
+#include "policies/optimus.h"
+#include "policies/pollux.h"
+#include "policies/tiresias.h"
+#include "simulator/csv_table.h"
+#include "simulator/text_file.h"
+#include "simulator/training/pollux_world.h"
+#include "simulator/training/round_driver.h"
+
+using namespace gridfold;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& message) {
+  std::fprintf(stderr, "training_lab: %s\n", message.c_str());
+  std::exit(2);
+}
+
+template <class T>
+T must(Result<T> result) {
+  if (!result) fail(result.error().describe());
+  return std::move(*result);
+}
+
+using Published = std::map<std::string, double>;  // "workload-1/cifar10-0" -> seconds
+
+Published read_published(const std::string& data, const std::string& policy,
+                         const std::string& load) {
+  const std::string path = data + "/results_jobload_jct.csv.gz";
+  const std::string text = must(read_text_file(path));
+  CsvTable table(text, path);
+  Published published;
+  while (table.next()) {
+    if (table.field(0) != policy || table.field(1) != load) continue;
+    published[std::string(table.field(2)) + "/" + std::string(table.field(3))] =
+        std::atof(std::string(table.field(4)).c_str());
+  }
+  return published;
+}
+
+using Settings = std::map<std::string, std::string>;
+
+GridfoldRoundsOptions gridfold_options(Settings settings) {
+  GridfoldRoundsOptions own;
+  const auto number = [&](const char* key, double otherwise) {
+    return settings.count(key) ? std::atof(settings[key].c_str()) : otherwise;
+  };
+  const std::string knows = settings.count("knows") ? settings["knows"] : "declared";
+  own.knows = knows == "nothing"    ? RoundKnowledge::kNothing
+              : knows == "declared" ? RoundKnowledge::kDeclared
+                                    : RoundKnowledge::kShared;
+  own.order = number("order", own.order);
+  own.growth = number("growth", own.growth);
+  own.horizon = Duration::seconds(
+      static_cast<std::int64_t>(number("horizon", own.horizon.in_seconds())));
+  return own;
+}
+
+std::unique_ptr<RoundPolicy> make(const std::string& name, const TrainingWorkload& workload,
+                                  const Settings& settings) {
+  if (name == "gridfold") {
+    return std::make_unique<GridfoldRounds>(gridfold_options(settings));
+  }
+  if (name == "tiresias") return std::make_unique<Tiresias>(TiresiasOptions{});
+  if (name == "optimus") return std::make_unique<Optimus>(OptimusOptions{}, workload.truth);
+  if (name == "pollux") return std::make_unique<Pollux>(PolluxOptions{});
+  fail("no policy " + name);
+}
+
+struct Summary {
+  std::vector<double> jcts;
+  double mean_sum = 0, published_sum = 0, makespan = 0, held = 0, span = 0, policy = 0;
+  double worst_ratio = 0;
+  int workloads = 0, equal = 0, near = 0;
+  long starts = 0;
+};
+
+void add(const DrivenRun& run, const TrainingWorkload& workload, const std::string& name,
+         const Published& published, Summary& all) {
+  double sum = 0, published_sum = 0, worst = 0;
+  int equal = 0;
+  long starts = 0;
+  for (std::size_t i = 0; i < run.jobs.size(); ++i) {
+    const DrivenJob& job = run.jobs[i];
+    const double jct = (job.finished - job.submitted).in_seconds();
+    sum += jct;
+    starts += job.starts;
+    all.jcts.push_back(jct);
+    const auto alone = workload.arrivals[i].seconds_on_share(64 / std::max(1.0, job.active_jobs));
+    if (alone.is_known()) worst = std::max(worst, jct / alone.value());
+    const auto found = published.find(name + "/" + job.name);
+    if (found == published.end()) continue;
+    published_sum += found->second;
+    equal += jct - found->second < 1 && found->second - jct < 1 ? 1 : 0;
+  }
+  const auto n = static_cast<double>(run.jobs.size());
+  std::printf(
+      "%s jobs=%zu mean=%.1f published=%.1f equal=%d makespan=%.0f ratio=%.2f starts=%ld "
+      "held=%.3f policy=%.2fs%s%s\n",
+      name.c_str(), run.jobs.size(), sum / n, published_sum / n, equal, run.end.ns * 1e-9, worst,
+      starts, run.held_device_seconds / (64 * run.end.ns * 1e-9), run.policy_seconds,
+      run.fault.empty() ? "" : " FAULT ", run.fault.c_str());
+  std::fflush(stdout);
+  all.mean_sum += sum / n;
+  all.published_sum += published_sum / n;
+  all.makespan += run.end.ns * 1e-9;
+  all.held += run.held_device_seconds;
+  all.span += 64 * run.end.ns * 1e-9;
+  all.policy += run.policy_seconds;
+  all.worst_ratio = std::max(all.worst_ratio, worst);
+  all.equal += equal;
+  all.starts += starts;
+  ++all.workloads;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) fail("usage: training_lab DATA POLICY LOAD [WORKLOAD…] [key=value…]");
+  const std::string data = argv[1], policy_name = argv[2], load = argv[3];
+  std::vector<std::string> workloads;
+  Settings settings;
+  for (int i = 4; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const std::size_t equals = argument.find('=');
+    if (equals == std::string::npos) {
+      workloads.push_back(argument);
+    } else {
+      settings[argument.substr(0, equals)] = argument.substr(equals + 1);
+    }
+  }
+  if (workloads.empty()) workloads = {"1", "2", "3", "4", "5", "6", "7"};
+  const PolluxPrograms programs = must(read_pollux_programs(data + "/traces"));
+  const Published published = read_published(data, policy_name == "gridfold" ? "pollux" : policy_name, load);
+  PolluxWorldOptions options;
+  if (policy_name == "tiresias" || policy_name == "optimus") options.batch = BatchChoice::kFixed;
+  Summary all;
+  for (const std::string& number : workloads) {
+    const std::string name = "workload-" + number;
+    const std::string path =
+        data + "/workloads" + (load == "1.0" ? "" : "-" + load) + "/" + name + ".csv";
+    const TrainingWorkload workload =
+        must(read_pollux_workload(must(read_text_file(path)), path, programs, options));
+    const auto policy = make(policy_name, workload, settings);
+    add(drive_rounds(workload, *policy), workload, name, published, all);
+  }
+  std::sort(all.jcts.begin(), all.jcts.end());
+  const auto rank = static_cast<std::size_t>(0.99 * static_cast<double>(all.jcts.size() - 1));
+  std::printf(
+      "%s load=%s mean=%.1f published=%.1f p99=%.0f makespan=%.0f ratio=%.2f starts=%ld "
+      "held=%.3f equal=%d/%zu policy=%.2fs\n",
+      policy_name.c_str(), load.c_str(), all.mean_sum / all.workloads,
+      all.published_sum / all.workloads, all.jcts[rank], all.makespan / all.workloads,
+      all.worst_ratio, all.starts, all.held / all.span, all.equal, all.jcts.size(), all.policy);
+}

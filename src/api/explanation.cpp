@@ -1,0 +1,85 @@
+#include "api/explanation.h"
+
+#include <algorithm>
+
+#include "api/documents.h"
+
+namespace gridfold {
+namespace {
+
+using Nodes = std::span<const NodeRecord>;
+
+void write_reasons(JsonWriter& json, const ControlLoop& loop, const JobRecord& job) {
+  auto reasons = loop.engine().explain(job.id);
+  if (reasons.empty() && job.reason) reasons.push_back(*job.reason);
+  json.key("reasons").begin_array();
+  for (const auto& reason : reasons) {
+    json.begin_object();
+    json.key("reason");
+    write_reason(json, reason);
+    json.key("never").boolean(is_never(reason.code));
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_choice_of_domain(JsonWriter& json, const WhyDomain& why) {
+  json.key("domain").begin_object();
+  json.key("domain").string(why.domain);
+  json.key("decided_by").string(to_string(why.by));
+  json.key("feasible_domains").number(why.feasible_domains);
+  if (!why.runner_up.empty()) {
+    json.key("value").number(why.value);
+    json.key("runner_up").begin_object();
+    json.key("domain").string(why.runner_up).key("value").number(why.runner_up_value);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+void write_choice_of_node(JsonWriter& json, std::uint32_t index, const TaskRecord& task,
+                          Nodes nodes) {
+  json.begin_object();
+  json.key("index").number(index);
+  json.key("node").string(nodes[task.allocation.node.value].spec.name);
+  json.key("decided_by").string(to_string(task.why.by));
+  if (task.why.by != DecidedBy::kRoomMade) {
+    json.key("feasible_nodes").number(task.why.feasible_nodes);
+    json.key("score").number(task.why.score);
+  }
+  if (!task.why.runner_up.is_none()) {
+    json.key("runner_up").begin_object();
+    json.key("node").string(nodes[task.why.runner_up.value].spec.name);
+    json.key("score").number(task.why.runner_up_score).end_object();
+  }
+  json.end_object();
+}
+
+void write_placement(JsonWriter& json, const JobRecord& job, Nodes nodes) {
+  const auto is_told = [](const TaskRecord& task) {
+    return task.why.by != DecidedBy::kUnknown && !task.allocation.node.is_none();
+  };
+  if (std::none_of(job.tasks.begin(), job.tasks.end(), is_told)) return;
+  json.key("placement").begin_object();
+  write_optional_time(json, "decided_at", job.started_at);
+  if (job.why_domain) write_choice_of_domain(json, *job.why_domain);
+  json.key("tasks").begin_array();
+  for (std::uint32_t i = 0; i < job.tasks.size(); ++i)
+    if (is_told(job.tasks[i])) write_choice_of_node(json, i, job.tasks[i], nodes);
+  json.end_array().end_object();
+}
+
+}  // namespace
+
+std::string explanation_document(const ControlLoop& loop, const JobRecord& job, Instant now) {
+  std::string document;
+  JsonWriter json(document);
+  json.begin_object().key("job");
+  write_job(json, job, loop.engine(), now, JobDetail::kBasic);
+  write_reasons(json, loop, job);
+  write_placement(json, job, loop.engine().nodes());
+  json.end_object();
+  return document;
+}
+
+}  // namespace gridfold

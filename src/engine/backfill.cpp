@@ -1,0 +1,413 @@
+// Jobs that have no room now are promised some later, and nobody who starts in
+// the meantime makes them later.
+//
+// A reservation names nodes and a time. It moves only forward, when something
+// ends early, and back when something lasts longer than was expected or nodes
+// are lost: so where jobs keep to their limits, no promise is broken. Jobs of a
+// higher priority come first: they are planned as if those of a lower one had no
+// reservation.
+//
+// Fillers have no reservation and stand in nobody's way: they are not counted
+// among what is held, since they give it back.
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include "engine/device_fit.h"
+#include "engine/state.h"
+
+namespace gridfold {
+namespace {
+
+// A task that should have ended may still be stopping or clearing up. So long
+// the job that was promised its room waits for it there; then it counts as held
+// for as long again, and others are promised something else.
+constexpr Duration kPatience = Duration::seconds(60);
+// When reservations replaced by others must be replaced in turn: at most so
+// often in one cycle.
+constexpr int kMostRounds = 8;
+
+bool is_lower(const PendingKey& a, const PendingKey& b) {
+  return std::tuple(a.queue_priority, !a.filler, a.priority) <
+         std::tuple(b.queue_priority, !b.filler, b.priority);
+}
+
+}  // namespace
+
+// --- How long ---
+
+Duration Engine::State::planned_run(const JobRecord& record) const {
+  Duration run = kForEver;
+  if (!options.backfill.default_run.is_unlimited()) run = options.backfill.default_run.bound();
+  if (!record.spec->time_limit.is_unlimited()) run = record.spec->time_limit.bound();
+  if (record.expected_run.ns > 0) run = std::min(run, record.expected_run);
+  return std::max(run, Duration::nanoseconds(1));
+}
+
+std::optional<Instant> Engine::State::expected_end(JobId id) const {
+  const EngineJob* job = jobs.find(id);
+  if (job == nullptr) return Instant::never();
+  if (is_filler(*job)) return std::nullopt;
+  const JobRecord& record = job->record;
+  const Instant start = record.started_at.is_never() ? now : record.started_at;
+  const Instant end = end_of(start, planned_run(record));
+  const Duration patience = kPatience + record.spec->effective_stop().grace;
+  return end < now && now - end > patience ? now + patience : end;
+}
+
+void Engine::State::predict_run_time(JobRecord& record) {
+  if (!run_times) return;
+  const std::optional<Duration> run = run_times->predict(*record.spec);
+  if (run) record.expected_run = std::max(*run, Duration::nanoseconds(1));
+}
+
+// Of a job that has ended for good.
+void Engine::State::note_run_time(const JobRecord& record) {
+  if (!run_times || record.started_at.is_never() || record.state == JobState::kCancelled) return;
+  run_times->observe(*record.spec, record.ended_at - record.started_at);
+}
+
+// Jobs with the same run time, within a hundredth, are tried together.
+std::uint32_t Engine::State::run_class(const JobRecord& record) const {
+  if (options.backfill.mode == BackfillMode::kNone) return 0;
+  const auto run = static_cast<std::uint64_t>(planned_run(record).ns);
+  const int shift = std::max(static_cast<int>(std::bit_width(run)) - 8, 0);
+  return static_cast<std::uint32_t>(shift * 256 + static_cast<int>(run >> shift) + 1);
+}
+
+// Of jobs on these nodes that run longer than was thought; true when there are
+// any. Each time half as much again, up to the limit.
+bool Engine::State::correct_run_times(const Reservation& plan) {
+  std::set<JobId> late;
+  for (const ReservedSeat& seat : plan.seats) {
+    for (const Holding& holding : cluster.holdings(seat.node)) late.insert(holding.job);
+  }
+  bool any = false;
+  for (const JobId id : late) {
+    EngineJob& job = jobs.at(id);
+    JobRecord& record = job.record;
+    if (record.expected_run.ns == 0 || record.stopping != StopCause::kNone) continue;
+    if (record.started_at.is_never() || record.started_at + record.expected_run > now) continue;
+    const Duration ran = now - record.started_at;
+    Duration longer = ran + std::max(Duration{ran.ns / 2}, Duration::minutes(1));
+    const Limit<Duration>& limit = record.spec->time_limit;
+    if (!limit.is_unlimited()) longer = std::min(longer, limit.bound());
+    if (longer <= ran) continue;  // its limit ends it now
+    touch(job);
+    record.expected_run = longer;
+    for (const TaskRecord& task : record.tasks) {
+      if (holds_allocation(task.phase)) plans.timeline.touch(task.allocation.node);
+    }
+    any = true;
+  }
+  return any;
+}
+
+// --- Reservations ---
+
+std::vector<PlanPart> Engine::State::parts_of(const EngineJob& job) const {
+  std::vector<PlanPart> parts;
+  for (std::size_t r = 0; r < job.requests.size(); ++r)
+    parts.push_back({job.requests[r], job.record.spec->roles[r].min});
+  return parts;
+}
+
+void Engine::State::enter_reserved(EngineJob& job) {
+  plans.timeline.follow(now);
+  plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
+  plans.reserved.insert(key_of(job));
+}
+
+void Engine::State::leave_reserved(EngineJob& job) {
+  plans.timeline.unbook(job.record.id);
+  plans.reserved.erase(key_of(job));
+  job.record.reservation.reset();
+  plans.changed = true;
+}
+
+// The earliest plan. One that would begin now although the room is still held
+// shows that some jobs run longer than was thought.
+Reservation Engine::State::plan_for(const EngineJob& job) {
+  const std::vector<PlanPart> parts = parts_of(job);
+  const PlanAsk ask{parts, &job.record.spec->topology, planned_run(job.record)};
+  Reservation plan;
+  for (int round = 0; round < kMostRounds; ++round) {
+    plans.timeline.follow(now);
+    plan = plans.timeline.plan(ask);
+    if (plan.start > now) break;
+    const bool is_free =
+        std::all_of(plan.seats.begin(), plan.seats.end(), [&](const ReservedSeat& seat) {
+          return slots(cluster.room(seat.node), *parts[seat.role].request) >= seat.tasks;
+        });
+    if (is_free || !correct_run_times(plan)) break;
+  }
+  return plan;
+}
+
+// A reservation for a job that has none, if one can be had; it leaves its group.
+bool Engine::State::reserve(EngineJob& job) {
+  if (plans.reserved.size() >= options.backfill.most()) return false;
+  plans.timeline.follow(now);
+  Reservation plan = plan_for(job);
+  if (plan.start.is_never()) return false;
+  touch(job);
+  leave_queue(job);
+  job.record.reservation = std::move(plan);
+  enter_reserved(job);
+  return true;
+}
+
+// Whether its nodes take work: after a start of the daemon they are not up at once.
+bool Engine::State::is_there(const Reservation& plan) const {
+  return std::all_of(plan.seats.begin(), plan.seats.end(),
+                     [&](const ReservedSeat& seat) { return cluster.usable(seat.node); });
+}
+
+// Puts a plan in place of the job's reservation, which is not booked now. Without
+// a plan it keeps what it had, if that is only a matter of nodes that are away.
+void Engine::State::move_reservation(EngineJob& job, Reservation plan) {
+  if (plan.start.is_never() && !is_there(*job.record.reservation)) plan = *job.record.reservation;
+  if (plan.start.is_never()) {
+    touch(job);
+    leave_reserved(job);
+    return enter_queue(job);
+  }
+  if (!(plan == *job.record.reservation)) {
+    touch(job);
+    job.record.reservation = std::move(plan);
+    plans.changed = true;
+  }
+  plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
+}
+
+// Of jobs of lower priority, while this one is looked at.
+std::vector<JobId> Engine::State::set_lower_aside(const EngineJob& job) {
+  std::vector<JobId> aside;
+  const PendingKey mine = key_of(job);
+  for (auto it = plans.reserved.rbegin(); it != plans.reserved.rend() && is_lower(*it, mine);
+       ++it) {
+    aside.push_back(it->job);
+    plans.timeline.unbook(it->job);
+  }
+  std::reverse(aside.begin(), aside.end());
+  return aside;
+}
+
+// In their order: at their old place where it is still theirs, else anew.
+void Engine::State::book_again(const std::vector<JobId>& aside) {
+  if (aside.empty()) return;
+  plans.timeline.follow(now);
+  for (const JobId id : aside) {
+    EngineJob& job = jobs.at(id);
+    if (!job.record.reservation) continue;
+    if (plans.timeline.fits(*job.record.reservation, parts_of(job))) {
+      move_reservation(job, *job.record.reservation);
+      continue;
+    }
+    Reservation plan = plan_for(job);
+    move_reservation(job, std::move(plan));
+  }
+}
+
+// --- Starting beside reservations ---
+
+void Engine::State::take_back(const EngineJob& job, const Placement& placement) {
+  for (auto it = placement.tasks.rbegin(); it != placement.tasks.rend(); ++it)
+    cluster.give_back(it->allocation.node, {job.record.id, it->task});
+}
+
+// Whether nothing that is promised becomes later by it. The books hold it.
+bool Engine::State::keeps_promises(const EngineJob& job, const Placement& placement) {
+  if (plans.reserved.empty() || is_filler(job)) return true;
+  plans.timeline.follow(now);
+  const Instant until = end_of(now, planned_run(job.record));
+  return std::none_of(placement.tasks.begin(), placement.tasks.end(), [&](const Placed& at) {
+    return plans.timeline.is_overbooked(at.allocation.node, until);
+  });
+}
+
+// Binds devices on the plan's nodes; nothing when they are not all there yet.
+Engine::State::Placement Engine::State::bind_plan(EngineJob& job, const Reservation& plan) {
+  Placement placement;
+  std::uint32_t first = 0;
+  std::uint32_t role = 0;
+  std::uint32_t task = 0;
+  for (const ReservedSeat& seat : plan.seats) {
+    for (; role < seat.role; ++role) {
+      first += static_cast<std::uint32_t>(job.record.spec->roles[role].count);
+      task = first;
+    }
+    const Request& request = *job.requests[role];
+    for (std::int32_t i = 0; i < seat.tasks; ++i, ++task) {
+      const NodeRoom room = cluster.room(seat.node);
+      if (!cluster.usable(seat.node) || !fits(room, request)) {
+        take_back(job, placement);
+        return {};
+      }
+      const Choice choice = policy->choose(room, request);
+      const Allocation at{seat.node, choice.devices, choose_start(room, request, choice.devices)};
+      cluster.take(at, {job.record.id, task}, request);
+      WhyHere why{DecidedBy::kPlan};
+      why.score = choice.score;
+      placement.tasks.push_back({task, at, why});
+    }
+  }
+  return placement;
+}
+
+// Where the policy would have it, if that keeps all promises, else where the
+// plan is. The job's own reservation is not booked.
+Engine::State::Placement Engine::State::place_beside(EngineJob& job,
+                                                     const std::vector<std::int64_t>& target,
+                                                     const Reservation* plan) {
+  // What a trial takes and gives back is no news.
+  const std::set<JobId> shaken = plans.timeline.shaken();
+  const bool had_gained = plans.timeline.has_gained();
+  Placement placement = place(job, target);
+  const bool kept = !placement.tasks.empty() && keeps_promises(job, placement);
+  if (!placement.tasks.empty() && !kept) take_back(job, placement);
+  if (!kept) {
+    placement = {};
+    plans.timeline.follow(now);
+    if (plan != nullptr) {
+      placement = bind_plan(job, *plan);
+    } else if (!plans.reserved.empty()) {
+      const Reservation own = plan_for(job);
+      if (own.start <= now) placement = bind_plan(job, own);
+    }
+  }
+  plans.timeline.shaken() = shaken;
+  if (!had_gained) plans.timeline.forget_gain();
+  return placement;
+}
+
+// The job of a group whose turn it is: it starts, is promised room, or waits.
+bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool room) {
+  const std::vector<JobId> aside = set_lower_aside(job);
+  bool done = false;
+  if (room) {
+    plans.timeline.follow(now);
+    const Placement placement = place_beside(job, wanted, nullptr);
+    done = !placement.tasks.empty();
+    if (done) start(job, placement);
+  }
+  if (!done && filler_holdings > 0) done = preempt_for(job);
+  if (!done && !is_filler(job)) done = reserve(job);
+  if (!done) park(group, PendingGroup::Parked::kForPlans);
+  book_again(aside);
+  return done;
+}
+
+// --- Each cycle ---
+
+// Whether its queue lets the job start; `target` is what it may have by role.
+bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
+  const PendingGroup& group = job.shape->group;
+  if (!queues.exists(group.queue)) return false;
+  target.clear();
+  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
+  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
+  std::vector<QueueTree::Ask> least = group.asks;
+  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
+  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
+}
+
+// Those whose places are not free any more when they were to be.
+void Engine::State::replan_shaken() {
+  for (int round = 0; round < kMostRounds && !plans.timeline.shaken().empty(); ++round) {
+    std::set<PendingKey> keys;
+    for (const JobId id : plans.timeline.shaken()) keys.insert(key_of(jobs.at(id)));
+    std::vector<JobId> order;
+    for (const PendingKey& key : keys) {
+      order.push_back(key.job);
+      plans.timeline.unbook(key.job);
+    }
+    plans.timeline.shaken().clear();
+    book_again(order);
+  }
+  plans.timeline.shaken().clear();
+}
+
+// Something ended early: each may have it, in their order, and begin earlier.
+void Engine::State::pull_forward() {
+  if (!plans.timeline.has_gained()) return;
+  const std::set<PendingKey> keys = plans.reserved;
+  std::vector<std::int64_t> target;
+  for (const PendingKey& key : keys) {
+    EngineJob& job = jobs.at(key.job);
+    const Reservation old = *job.record.reservation;
+    if (old.start <= now) continue;
+    plans.timeline.unbook(key.job);
+    Reservation plan = plan_for(job);
+    if (plan.start <= now && admit(job, target)) {
+      const Placement placement = place_beside(job, target, &plan);
+      if (!placement.tasks.empty()) {
+        start(job, placement);
+        continue;
+      }
+    }
+    const bool is_earlier = plan.start < old.start;
+    const bool still_fits = is_earlier || plans.timeline.fits(old, parts_of(job));
+    move_reservation(job, is_earlier || !still_fits ? std::move(plan) : old);
+  }
+  plans.timeline.forget_gain();
+}
+
+// Those whose time has come.
+void Engine::State::start_due() {
+  const std::set<PendingKey> keys = plans.reserved;
+  std::vector<std::int64_t> target;
+  for (const PendingKey& key : keys) {
+    EngineJob& job = jobs.at(key.job);
+    if (!job.record.reservation || job.record.reservation->start > now) continue;
+    if (!admit(job, target)) {  // its room is not kept for a quota that others have
+      touch(job);
+      leave_reserved(job);
+      enter_queue(job);
+      continue;
+    }
+    const Reservation due = *job.record.reservation;
+    plans.timeline.unbook(key.job);
+    const Placement placement = place_beside(job, target, &due);
+    if (!placement.tasks.empty()) {
+      start(job, placement);
+      continue;
+    }
+    if (filler_holdings > 0 && preempt_for(job)) continue;
+    bool late = correct_run_times(due);
+    for (const ReservedSeat& seat : due.seats) {
+      if (now - due.start > kPatience) plans.timeline.touch(seat.node);
+    }
+    late |= !plans.timeline.fits(due, parts_of(job));
+    Reservation plan = late ? plan_for(job) : due;
+    move_reservation(job, std::move(plan));
+  }
+}
+
+void Engine::State::follow_plans() {
+  if (options.backfill.mode == BackfillMode::kNone) return;
+  if (!plans.reserved.empty()) {
+    plans.timeline.follow(now);
+    replan_shaken();
+    start_due();
+    pull_forward();
+    replan_shaken();
+  }
+  if (!plans.changed) return;
+  plans.changed = false;
+  for (std::size_t i = parked.size(); i-- > 0;) {
+    if (parked[i]->parked == PendingGroup::Parked::kForPlans) unpark(*parked[i]);
+  }
+}
+
+void Engine::State::set_next_plan() {
+  plans.next = Instant::never();
+  for (const PendingKey& key : plans.reserved) {
+    const Reservation& reservation = *jobs.at(key.job).record.reservation;
+    const bool is_due = reservation.start <= now;
+    if (is_due && !is_there(reservation)) continue;  // its nodes will be heard of
+    plans.next = std::min(plans.next, is_due ? now + kPatience : reservation.start);
+  }
+}
+
+}  // namespace gridfold

@@ -1,0 +1,26 @@
+// The order of pending jobs.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace gridfold {
+
+// Queue priority, then work with rights to its place before fillers, then job
+// priority, then submission.
+struct PendingKey {
+  std::int32_t queue_priority = 0;
+  bool filler = false;
+  std::int32_t priority = 0;
+  JobId job;
+  friend bool operator<(const PendingKey& a, const PendingKey& b) {
+    if (a.queue_priority != b.queue_priority) return a.queue_priority > b.queue_priority;
+    if (a.filler != b.filler) return !a.filler;
+    if (a.priority != b.priority) return a.priority > b.priority;
+    return a.job < b.job;
+  }
+  friend bool operator==(const PendingKey&, const PendingKey&) = default;
+};
+
+}  // namespace gridfold

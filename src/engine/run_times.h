@@ -1,0 +1,25 @@
+// How long jobs will run, as far as anyone can say: an extension point. Used to
+// plan and to estimate, never to stop a job.
+#pragma once
+
+#include <optional>
+
+#include "base/time.h"
+#include "model/job.h"
+
+namespace gridfold {
+
+// Deterministic: what it says follows from what it was told before. The engine
+// owns it.
+class RunTimes {
+ public:
+  virtual ~RunTimes() = default;
+  // Asked once a job, in order of submission. Nothing: its limit is all that is
+  // known. What is longer than the limit counts as the limit.
+  virtual std::optional<Duration> predict(const JobSpec& spec) = 0;
+  // A run ended by itself or at its limit after so long; told once that is for
+  // good.
+  virtual void observe(const JobSpec& spec, Duration ran) = 0;
+};
+
+}  // namespace gridfold

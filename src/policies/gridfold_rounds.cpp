@@ -1,0 +1,141 @@
+#include "policies/gridfold_rounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "policies/round_room.h"
+#include "policies/share_out.h"
+
+namespace gridfold {
+namespace {
+
+constexpr double kFloor = 4e-3;      // a job without devices has a finite cost
+constexpr double kNotOffered = 1e9;  // more than any sum of costs
+constexpr double kReferenceSeconds = 600;
+constexpr double kLeastSeconds = 30;  // what is left is never taken to be less
+
+}  // namespace
+
+double GridfoldRounds::speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const {
+  if (tasks == 0) return 0;
+  if (part.fair_goodput <= 0) return tasks / part.fair_tasks;
+  return part.page->goodput(nodes, tasks) / part.fair_goodput;
+}
+
+double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t tasks,
+                            bool moved) const {
+  double speed = speedup(part, nodes, tasks);
+  if (moved && speed > 0) {
+    const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
+    speed *= until / (until + options_.restart.in_seconds());
+  }
+  return part.weight / (speed + kFloor);
+}
+
+double GridfoldRounds::seconds_left(const Part& part) const {
+  const RoundJob& job = *part.job;
+  const double served = static_cast<double>(job.executed_ns) * 1e-9 /
+                        (job.devices_each() * part.fair_tasks);
+  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training ||
+      !job.spec->training->epochs.is_known() || part.fair_goodput <= 0) {
+    return served;
+  }
+  const auto epochs = static_cast<double>(job.spec->training->epochs.value());
+  double epoch_steps = 0;
+  double done = 0;
+  if (job.history && job.history->progress_epochs.is_known() &&
+      job.history->progress_epochs.value() > 0) {
+    done = job.history->progress_epochs.value();
+    epoch_steps = job.history->progress_steps / done;
+  } else if (options_.knows == RoundKnowledge::kShared) {
+    const ProgramPage* program = programs_.page(job);
+    if (program != nullptr && program->epoch_steps().is_known()) {
+      epoch_steps = program->epoch_steps().value();
+    }
+  }
+  if (epoch_steps <= 0) return served;
+  return (epochs - done) * epoch_steps / part.fair_goodput;
+}
+
+std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view) {
+  const std::int32_t devices = device_count(view.nodes);
+  std::int32_t node_devices = 1;
+  for (const auto& node : view.nodes) node_devices = std::max(node_devices, node.devices);
+  const double fair_devices =
+      std::ceil(static_cast<double>(devices) / static_cast<double>(view.jobs.size()));
+  std::vector<Part> parts;
+  parts.reserve(view.jobs.size());
+  for (const auto& job : view.jobs) {
+    Part part;
+    part.job = &job;
+    part.page = &book_.page(job);
+    const std::int32_t each = job.devices_each();
+    part.node_tasks = std::max(1, node_devices / each);
+    part.fair_tasks = std::max(1.0, std::ceil(fair_devices / each));
+    if (part.page->is_fitted()) {
+      const auto fair = std::min(static_cast<std::int32_t>(part.fair_tasks), part.node_tasks);
+      part.fair_goodput = part.page->goodput(1, fair);
+    }
+    part.held = task_count(job.places);
+    part.most_tasks = std::min(
+        {std::max(static_cast<std::int32_t>(options_.growth * part.page->most_measured()), 1),
+         job.spec->roles.front().count, devices / each});
+    part.left = std::max(seconds_left(part), kLeastSeconds);
+    part.weight = std::pow(kReferenceSeconds / part.left, options_.order);
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts,
+                                                std::int32_t devices) {
+  std::vector<ShareCurve> curves;
+  curves.reserve(parts.size());
+  for (const auto& part : parts) {
+    ShareCurve curve;
+    curve.devices_each = part.job->devices_each();
+    for (std::int32_t n = 0; n <= std::max(part.most_tasks, part.held); ++n) {
+      const bool stays = n == part.held && n > 0;
+      // Beyond one node whole ones only: what is left of a node that is shared
+      // out finds nobody that it fits.
+      if (!stays && n > part.node_tasks && n % part.node_tasks != 0) {
+        curve.costs.push_back(kNotOffered);
+        continue;
+      }
+      const std::int32_t nodes = stays ? static_cast<std::int32_t>(part.job->places.size())
+                                       : (n + part.node_tasks - 1) / part.node_tasks;
+      curve.costs.push_back(cost(part, nodes, n, !stays));
+    }
+    curves.push_back(std::move(curve));
+  }
+  return share_out(curves, devices, steps_);
+}
+
+RoundPlan GridfoldRounds::plan(const RoundView& view) {
+  steps_ = 0;
+  if (view.jobs.empty() || view.nodes.empty()) return {};
+  if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
+  book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
+  const std::vector<Part> parts = parts_of(view);
+  const auto tasks = share(parts, device_count(view.nodes));
+  std::vector<SeatWish> wishes;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    wishes.push_back(
+        {parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
+  }
+  const auto places = seat_best(
+      view.nodes, std::move(wishes),
+      [&](std::size_t i, std::span<const RoundPlace> at) {
+        const bool stays = std::equal(at.begin(), at.end(), parts[i].job->places.begin(),
+                                      parts[i].job->places.end());
+        return cost(parts[i], static_cast<std::int32_t>(at.size()), task_count(at), !stays);
+      },
+      steps_);
+  RoundPlan plan;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!places[i].empty()) plan.assignments.push_back({parts[i].job->id, places[i]});
+  }
+  return plan;
+}
+
+}  // namespace gridfold

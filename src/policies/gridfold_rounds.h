@@ -1,0 +1,73 @@
+// The policy `gridfold` for training whose size may change. Once a round it
+// shares out devices at the least sum over jobs of
+//
+//   weight / (goodput / goodput at a fair share)
+//
+// where the weight falls with the work that is left, so that short jobs come
+// first and long ones are never without: (reference / seconds left)^order. A
+// change of places is reckoned by what a restart leaves of the time until the
+// next change or the job's end.
+//
+// What it may use is a setting:
+//   nothing   the job's own reports; what is left is guessed from what it had
+//   declared  and the number of epochs that it declares
+//   shared    and what jobs of the same program reported
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "engine/round_policy.h"
+#include "policies/goodput_book.h"
+#include "policies/program_book.h"
+#include "policies/round_seating.h"
+
+namespace gridfold {
+
+enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared };
+
+struct GridfoldRoundsOptions {
+  Duration round = Duration::seconds(60);
+  RoundKnowledge knows = RoundKnowledge::kDeclared;
+  Duration restart = Duration::seconds(30);  // what it reckons a restart costs
+  double order = 0.6;                        // exponent of the work left
+  Duration horizon = Duration::seconds(600);  // until a place is changed again
+  double growth = 2;  // times the most tasks measured that a job may have
+};
+
+class GridfoldRounds final : public RoundPolicy {
+ public:
+  explicit GridfoldRounds(const GridfoldRoundsOptions& options) : options_(options) {}
+  std::string_view name() const override { return "gridfold"; }
+  Duration round() const override { return options_.round; }
+  RoundPlan plan(const RoundView& view) override;
+  std::int64_t steps() const override { return steps_; }
+
+ private:
+  struct Part {
+    const RoundJob* job = nullptr;
+    const GoodputPage* page = nullptr;
+    double fair_goodput = 0;  // 0: nothing is known of its speed
+    double fair_tasks = 1;
+    double left = 0;    // seconds, on a fair share
+    double weight = 1;
+    std::int32_t most_tasks = 0;
+    std::int32_t node_tasks = 1;
+    std::int32_t held = 0;
+  };
+  std::vector<Part> parts_of(const RoundView& view);
+  double speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const;
+  double cost(const Part& part, std::int32_t nodes, std::int32_t tasks, bool moved) const;
+  // Seconds that the job needs on a fair share to its end.
+  double seconds_left(const Part& part) const;
+  std::vector<std::int32_t> share(const std::vector<Part>& parts, std::int32_t devices);
+
+  GridfoldRoundsOptions options_;
+  GoodputBook book_;
+  ProgramBook programs_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace gridfold

@@ -1,0 +1,18 @@
+// Run times for planning as the history of the grid tells them.
+#pragma once
+
+#include "engine/run_times.h"
+#include "forecast/run_time.h"
+
+namespace gridfold {
+
+class LearnedRunTimes final : public RunTimes {
+ public:
+  std::optional<Duration> predict(const JobSpec& spec) override { return forecast_.predict(spec); }
+  void observe(const JobSpec& spec, Duration ran) override { forecast_.observe(spec, ran); }
+
+ private:
+  RunTimeForecast forecast_;
+};
+
+}  // namespace gridfold

@@ -1,0 +1,63 @@
+// The Pollux world against the completion times that its authors published.
+#include <cmath>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "policies/optimus.h"
+#include "policies/tiresias.h"
+#include "simulator/csv_table.h"
+#include "simulator/test_files.h"
+#include "simulator/training/pollux_world.h"
+#include "simulator/training/round_driver.h"
+
+namespace gridfold {
+namespace {
+
+TrainingWorkload workload_6(BatchChoice batch) {
+  const auto programs = read_pollux_programs(test_data("pollux/traces"));
+  EXPECT_TRUE(programs) << programs.error().describe();
+  auto workload = read_pollux_workload(test_text("pollux/workload-6.csv"), "workload-6.csv",
+                                       *programs, {batch, {}});
+  EXPECT_TRUE(workload) << workload.error().describe();
+  return std::move(*workload);
+}
+
+std::map<std::string, double> published(std::string_view policy) {
+  const std::string text = test_text("pollux/published_jct_workload-6.csv");
+  CsvTable table(text, "published");
+  std::map<std::string, double> seconds;
+  while (table.next()) {
+    if (table.field(0) == policy) {
+      seconds.emplace(table.field(1), static_cast<double>(*table.count(2)));
+    }
+  }
+  return seconds;
+}
+
+double jct(const DrivenJob& job) { return (job.finished - job.submitted).in_seconds(); }
+
+TEST(PolluxWorld, TiresiasEndsEachJobAtThePublishedSecond) {
+  const TrainingWorkload workload = workload_6(BatchChoice::kFixed);
+  Tiresias policy{TiresiasOptions{}};
+  const DrivenRun run = drive_rounds(workload, policy);
+  EXPECT_EQ(run.fault, "");
+  const auto expected = published("tiresias");
+  ASSERT_EQ(run.jobs.size(), expected.size());
+  for (const auto& job : run.jobs) EXPECT_NEAR(jct(job), expected.at(job.name), 0.5) << job.name;
+}
+
+TEST(PolluxWorld, OptimusIsWithinAThirdOfAPerCentOfThePublishedMean) {
+  const TrainingWorkload workload = workload_6(BatchChoice::kFixed);
+  Optimus policy({}, workload.truth);
+  const DrivenRun run = drive_rounds(workload, policy);
+  EXPECT_EQ(run.fault, "");
+  double ours = 0;
+  double theirs = 0;
+  for (const auto& job : run.jobs) ours += jct(job);
+  for (const auto& [name, seconds] : published("optimus")) theirs += seconds;
+  EXPECT_NEAR(ours / theirs, 1, 0.003);
+}
+
+}  // namespace
+}  // namespace gridfold

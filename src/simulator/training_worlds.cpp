@@ -1,0 +1,91 @@
+#include "simulator/training_worlds.h"
+
+#include <array>
+
+#include "base/quote.h"
+#include "policies/settings.h"
+#include "simulator/nearest_hint.h"
+#include "simulator/run_inputs.h"
+#include "simulator/steady_world.h"
+#include "simulator/text_file.h"
+#include "simulator/training/pollux_world.h"
+
+namespace gridfold {
+namespace {
+
+using Made = Result<TrainingWorkload>;
+
+Error missing(std::string_view field, std::string message, std::string hint) {
+  Error error = invalid(std::move(message));
+  error.field = std::string(field);
+  error.hint = std::move(hint);
+  return error;
+}
+
+Made read_steady(const WorldInputs& inputs) {
+  SettingsReader settings("world=steady", inputs.settings);
+  SteadyWorldOptions options;
+  options.restart = settings.duration("restart", options.restart);
+  if (auto error = settings.finish()) return *error;
+  if (inputs.cluster.empty())
+    return missing("cluster", "this world has no cluster of its own", "give --cluster");
+  if (!inputs.tables.empty())
+    return missing("tables", "this world has no tables", "leave tables out");
+  auto read = read_run_inputs(inputs.cluster, inputs.workload, RunMode::kTimes);
+  if (!read) return read.error();
+  return make_steady_world(read->workload, std::move(read->cluster), options);
+}
+
+Made read_pollux(const WorldInputs& inputs) {
+  static constexpr std::array<std::string_view, 2> kBatches = {"adaptive", "fixed"};
+  SettingsReader settings("world=pollux", inputs.settings);
+  PolluxWorldOptions options;
+  options.batch =
+      settings.choice("batch", kBatches) == 0 ? BatchChoice::kAdaptive : BatchChoice::kFixed;
+  options.process.restart = settings.duration("restart", options.process.restart);
+  if (auto error = settings.finish()) return *error;
+  if (!inputs.cluster.empty())
+    return missing("cluster", "this world has a cluster of its own", "leave --cluster out");
+  if (inputs.tables.empty())
+    return missing("tables", "this world needs its measurements",
+                   "give --set tables=FOLDER, the folder traces of the artefact");
+  const auto programs = read_pollux_programs(inputs.tables);
+  if (!programs) return programs.error();
+  const auto text = read_text_file(inputs.workload);
+  if (!text) return text.error();
+  return read_pollux_workload(*text, inputs.workload, *programs, options);
+}
+
+struct Entry {
+  std::string_view name;
+  Made (*read)(const WorldInputs&);
+};
+
+// One line a world.
+constexpr std::array kWorlds = {
+    Entry{"pollux", read_pollux},
+    Entry{"steady", read_steady},
+};
+
+}  // namespace
+
+std::vector<std::string_view> training_world_names() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kWorlds) names.push_back(entry.name);
+  return names;
+}
+
+Made read_training_world(std::string_view name, const WorldInputs& inputs) {
+  for (const Entry& entry : kWorlds) {
+    if (entry.name == name) return entry.read(inputs);
+  }
+  Error error = invalid("there is no training world " + quote(name));
+  error.field = "world";
+  const auto names = training_world_names();
+  error.hint = "use one of";
+  for (const std::string_view known : names) error.hint += " " + std::string(known);
+  error.hint += nearest_hint(name, names);
+  return error;
+}
+
+}  // namespace gridfold

@@ -7,11 +7,12 @@ namespace gridfold {
 namespace {
 
 struct Columns {
-  std::size_t arrival, gpus;
+  std::size_t program, arrival, gpus;
 };
 Result<Columns> find_columns(const CsvTable& table) {
   Columns columns{};
-  const std::pair<const char*, std::size_t*> wanted[] = {{"arrival_time_s", &columns.arrival},
+  const std::pair<const char*, std::size_t*> wanted[] = {{"job_type", &columns.program},
+                                                         {"arrival_time_s", &columns.arrival},
                                                          {"scale_factor", &columns.gpus}};
   for (const auto& [name, place] : wanted) {
     const auto found = table.column(name);
@@ -38,8 +39,11 @@ Result<Workload> read_gavel(std::string_view text, const std::string& file,
     if (!gpus) return gpus.error();
     workload.jobs.push_back(
         {"gavel-" + std::to_string(workload.jobs.size()),
-         shapes.find_or_add(*gpus, [&] { return gpu_gang(*gpus, gpus_per_node); }), *arrival,
-         Unknown{}});
+         shapes.find_or_add(*gpus, [&] { return gpu_gang(*gpus, gpus_per_node); }),
+         *arrival,
+         Unknown{},
+         {},
+         std::string(table.field(columns->program))});
   }
   if (table.failure()) return *table.failure();
   return workload;

@@ -200,13 +200,14 @@ TEST(Gavel, JobsAreGangsWithoutADuration) {
   EXPECT_EQ(jobs->shapes.size(), 2u);
   EXPECT_EQ(jobs->jobs[1].arrives.value(), Duration::milliseconds(2500));
   EXPECT_FALSE(jobs->jobs[1].duration.is_known());
+  EXPECT_EQ(jobs->jobs[1].program, "Recommendation (batch size 8192)");
   const Role& role = jobs->shapes[jobs->jobs[1].shape].roles[0];
   EXPECT_EQ(role.count, 2);
   EXPECT_EQ(role.each.devices.at(0).count, 6);
-  const auto bad = read_gavel("arrival_time_s,scale_factor\n0,0\n", "gavel.csv", 8);
+  const auto bad = read_gavel("job_type,arrival_time_s,scale_factor\nT,0,0\n", "gavel.csv", 8);
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().describe(),
-            "line 2, column 3: scale_factor: gavel.csv: \"0\" GPUs (a job asks for 1 to 4096)");
+            "line 2, column 5: scale_factor: gavel.csv: \"0\" GPUs (a job asks for 1 to 4096)");
 }
 
 TEST(PublicTraces, OpenbListsOfTheProject) {

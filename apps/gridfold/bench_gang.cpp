@@ -16,6 +16,7 @@
 #include "base/json_writer.h"
 #include "base/random.h"
 #include "base/sha256.h"
+#include "engine/communication_cost.h"
 #include "engine/gang_placement.h"
 #include "policies/registry.h"
 
@@ -33,6 +34,7 @@ struct GangBenchOptions {
   std::int64_t churn = 20'000;  // decisions, at most
   std::uint64_t seed = 0;
   std::string policy = "best_fit";
+  bool communication = false;
 };
 
 std::string numbered(const char* name, std::int64_t number) {
@@ -40,7 +42,42 @@ std::string numbered(const char* name, std::int64_t number) {
   return name + std::string(7 - std::min<std::size_t>(7, digits.size()), '0') + digits;
 }
 
-void add_nodes(Cluster& cluster, std::int64_t count) {
+BitsPerSecond gigabits(std::int64_t value) { return BitsPerSecond(value * 1'000'000'000); }
+
+// Eight devices on one NVLink switch, a card each.
+SharedLinks links_of_nodes() {
+  NodeLinks links;
+  for (std::int32_t i = 0; i < kDevicesPerNode; ++i)
+    links.cards.push_back({i, LinkKind::kInfiniband, gigabits(400)});
+  links.nvlink = gigabits(3'600);
+  links.pcie = gigabits(400);
+  return SharedLinks(std::move(links));
+}
+
+// Racks have half upwards of what their nodes have, spines a quarter of that.
+std::vector<LevelLinks> levels() {
+  std::vector<LevelLinks> levels(2);
+  levels[0].level = "rack";
+  levels[0].oversubscription = 2'000;
+  levels[1].level = "spine";
+  levels[1].oversubscription = 4'000;
+  return levels;
+}
+
+// Eight-way tensor parallel in each node, and a data group over the nodes.
+JobSpec communicating_job(std::int64_t gang) {
+  JobTraffic traffic;
+  traffic.tensor = kDevicesPerNode;
+  traffic.data = static_cast<std::int32_t>(gang);
+  traffic.compute = Duration::milliseconds(300);
+  traffic.exchanges = {{Collective::kAllReduce, RankAxis::kTensor, Bytes(64 << 20), 64},
+                       {Collective::kAllReduce, RankAxis::kData, Bytes(std::int64_t{2} << 30)}};
+  JobSpec spec;
+  spec.communication = std::move(traffic);
+  return spec;
+}
+
+void add_nodes(Cluster& cluster, std::int64_t count, const SharedLinks& links) {
   for (std::int64_t i = 0; i < count; ++i) {
     NodeRecord record;
     record.spec.name = numbered("n", i);
@@ -51,6 +88,13 @@ void add_nodes(Cluster& cluster, std::int64_t count) {
     device.model = "H100-SXM5-80GB";
     device.memory = Bytes(std::int64_t{80} << 30);
     record.spec.devices.assign(kDevicesPerNode, device);
+    record.spec.links = links;
+    if (links.is_known()) {
+      for (std::int32_t d = 0; d < kDevicesPerNode; ++d) {
+        record.spec.devices[static_cast<std::size_t>(d)].island = 0;
+        record.spec.devices[static_cast<std::size_t>(d)].card = d;
+      }
+    }
     const std::int64_t rack = i / kNodesPerRack;
     record.spec.domains = {{"spine", numbered("s", rack / kRacksPerSpine)},
                            {"rack", numbered("r", rack)}};
@@ -111,11 +155,14 @@ class GangBench {
       : options_(options),
         policy_(std::move(policy)),
         slots_(cluster_, *policy_),
-        placer_(cluster_, slots_, TieBreak::kLowestName, options.seed),
+        cost_(cluster_, levels()),
+        placer_(cluster_, slots_, TieBreak::kLowestName, options.seed, &cost_),
         wish_(wish_for(options.gang)),
         random_(options.seed, "bench.gang") {
     policy_->prepare(cluster_);
-    add_nodes(cluster_, options.nodes);
+    add_nodes(cluster_, options.nodes, options.communication ? links_of_nodes() : SharedLinks());
+    if (options.communication)
+      spec_ = std::make_shared<const JobSpec>(communicating_job(options.gang));
     part_ = {&cluster_.compile(whole_node()), options.gang, options.gang};
   }
 
@@ -154,12 +201,18 @@ class GangBench {
   // Finds and books one gang; false when there is no room.
   bool decide(Times* times) {
     const auto begin = Clock::now();
-    const GangPlan* plan = placer_.plan({{&part_, 1}, &wish_}, random_);
+    const JobTraffic* traffic = spec_ ? &*spec_->communication : nullptr;
+    const GangPlan* plan = placer_.plan({{&part_, 1}, &wish_, traffic}, random_);
     if (plan == nullptr) return false;
     const JobId id(next_job_++);
     std::uint32_t task = 0;
     for (const GangSeat& seat : plan->seats)
       cluster_.take(seat.allocation(), {id, task++}, *part_.request);
+    if (spec_) {
+      std::vector<TaskPlace> tasks;
+      for (const GangSeat& seat : plan->seats) tasks.push_back({seat.node, seat.devices});
+      cost_.add(id, spec_, std::move(tasks));
+    }
     const auto end = Clock::now();
     if (times != nullptr)
       times->ns.push_back(
@@ -178,6 +231,7 @@ class GangBench {
     const Job& job = jobs_[index];
     for (std::uint32_t task = 0; task < job.nodes.size(); ++task)
       cluster_.give_back(job.nodes[task], {job.id, task});
+    if (spec_) cost_.remove(job.id);
     jobs_[index] = std::move(jobs_.back());
     jobs_.pop_back();
   }
@@ -189,6 +243,7 @@ class GangBench {
     json.begin_object();
     json.key("nodes").number(options_.nodes).key("devices_per_node").number(kDevicesPerNode);
     json.key("gang").number(options_.gang).key("policy").string(options_.policy);
+    json.key("communication").boolean(options_.communication);
     json.key("topology")
         .string(wish_.require.empty() ? "prefer " + wish_.prefer : "require " + wish_.require);
     json.key("gangs_when_full").number(full);
@@ -217,13 +272,14 @@ class GangBench {
 
   std::string table(std::size_t full, const Times& fill, const Times& churn, double wall) const {
     char line[256];
-    std::snprintf(line, sizeof line,
-                  "%lld nodes of %d devices, gangs of %lld nodes, %s %s, policy %s, seed %llu\n\n",
-                  static_cast<long long>(options_.nodes), kDevicesPerNode,
-                  static_cast<long long>(options_.gang),
-                  wish_.require.empty() ? "prefer" : "require",
-                  (wish_.require.empty() ? wish_.prefer : wish_.require).c_str(),
-                  options_.policy.c_str(), static_cast<unsigned long long>(options_.seed));
+    std::snprintf(
+        line, sizeof line,
+        "%lld nodes of %d devices, gangs of %lld nodes%s, %s %s, policy %s, seed %llu\n\n",
+        static_cast<long long>(options_.nodes), kDevicesPerNode,
+        static_cast<long long>(options_.gang), options_.communication ? " that exchange" : "",
+        wish_.require.empty() ? "prefer" : "require",
+        (wish_.require.empty() ? wish_.prefer : wish_.require).c_str(), options_.policy.c_str(),
+        static_cast<unsigned long long>(options_.seed));
     std::string out = line;
     std::snprintf(line, sizeof line, "%-7s %10s %12s %9s %9s %24s\n", "PHASE", "DECISIONS",
                   "NS/DECISION", "P50 NS", "P99 NS", "CPU NS, RELEASE INCLUDED");
@@ -245,10 +301,12 @@ class GangBench {
   std::unique_ptr<PlacementPolicy> policy_;
   Cluster cluster_;
   DomainSlots slots_;
+  CommunicationCost cost_;
   GangPlacer placer_;
   TopologyWish wish_;
   RandomStream random_;
   GangPart part_;
+  std::shared_ptr<const JobSpec> spec_;  // where gangs say what they exchange
   std::uint64_t next_job_ = 0;
   std::vector<Job> jobs_;
   Sha256 hash_;
@@ -272,6 +330,9 @@ int bench_gang_main(int argc, char** argv) {
   app.add_option("--policy", options.policy, "how nodes are scored")->capture_default_str();
   app.add_option("--seed", options.seed, "of the order in which gangs leave")
       ->capture_default_str();
+  app.add_flag("--communication", options.communication,
+               "gangs say what they exchange, links are known, and places are weighed by the "
+               "expected step time with the traffic of all others");
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
@@ -281,7 +342,8 @@ int bench_gang_main(int argc, char** argv) {
     std::fprintf(stderr, "gridfold bench gang: %s\n", policy.error().describe().c_str());
     return 2;
   }
-  std::fputs(GangBench(options, std::move(policy->placement)).run(output == "json").c_str(), stdout);
+  std::fputs(GangBench(options, std::move(policy->placement)).run(output == "json").c_str(),
+             stdout);
   return std::fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "apps/gridfold/cli.h"
+#include "apps/gridfold/communication_text.h"
 #include "apps/gridfold/config.h"
 #include "apps/gridfold/daemon.h"
 #include "apps/gridfold/follow.h"
@@ -56,6 +57,25 @@ TEST(ReasonText, EveryCodeHasBothLanguagesWithTheSamePlaceholders) {
     EXPECT_FALSE(chinese.empty()) << to_string(code);
     EXPECT_EQ(placeholders(english), placeholders(chinese)) << to_string(code);
   }
+}
+
+TEST(CommunicationText, SaysTheTimeItsShareAndTheNextBestInBothLanguages) {
+  CommunicationView communication;
+  EXPECT_EQ(communication_text(communication, Language::kEnglish),
+            "  Expected communication: not known, since the links of its nodes are not "
+            "described.\n");
+  communication.here = {0.2, 0.5};
+  communication.slowest_link = "leaf";
+  EXPECT_EQ(communication_text(communication, Language::kEnglish),
+            "  Expected communication: 200 ms of a step of 500 ms (40 %), bound by leaf links; no "
+            "other place was considered.\n");
+  communication.best_other = {1.25, 1.55};
+  EXPECT_EQ(communication_text(communication, Language::kEnglish),
+            "  Expected communication: 200 ms of a step of 500 ms (40 %), bound by leaf links; at "
+            "the fastest other place considered 1.25 s of 1.55 s.\n");
+  EXPECT_EQ(communication_text(communication, Language::kChinese),
+            "  预期通信时间：每步 200 ms，占一步 500 ms 的 40 %，受限于 leaf "
+            "链路；考虑过的其他位置中最快的为每步 1.25 s，一步共 1.55 s。\n");
 }
 
 TEST(PlacementText, SaysWhatDecidedInBothLanguages) {
@@ -232,7 +252,9 @@ TEST(Config, ReadsEveryKey) {
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
       "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\ncpu = 4\nmemory = \"2Gi\"\n"
-      "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n",
+      "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n"
+      "[links]\nmachine = \"m.xml\"\nnetwork = \"infiniband\"\ncard = \"400Gbps\"\n"
+      "pcie = \"200Gbps\"\nnvlink = \"3600Gbps\"\n",
       config);
   ASSERT_TRUE(done) << done.error().describe();
   EXPECT_EQ(config.state, "/x");
@@ -243,6 +265,12 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
   EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
+  ASSERT_TRUE(config.links);
+  EXPECT_EQ(config.links->machine, "m.xml");
+  EXPECT_EQ(config.links->facts.network, LinkKind::kInfiniband);
+  EXPECT_EQ(config.links->facts.card, BitsPerSecond(400'000'000'000));
+  EXPECT_EQ(config.links->facts.nvlink.value(), BitsPerSecond(3'600'000'000'000));
+  EXPECT_FALSE(config.links->facts.numa.is_known());
 }
 
 TEST(Config, ReadsSharesAndLimitsOfQueues) {

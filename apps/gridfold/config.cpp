@@ -16,15 +16,19 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {"state"sv,          "listen"sv,  "policy"sv, "node"sv,
-                              "devices"sv,        "plugins"sv, "queues"sv, "reconcile_interval"sv,
-                              "policy_settings"sv, "usage_half_life"sv};
+constexpr std::array kKeys = {
+    "state"sv,           "listen"sv,          "policy"sv, "node"sv,
+    "devices"sv,         "plugins"sv,         "queues"sv, "reconcile_interval"sv,
+    "policy_settings"sv, "usage_half_life"sv, "links"sv,  "backfill"sv,
+    "default_run"sv,     "run_times"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv,
 };
 constexpr std::array kGuaranteeKeys = {"cpu"sv, "memory"sv, "devices"sv};
 constexpr std::array kTenantKeys = {"cpu"sv, "memory"sv, "devices"sv, "running_jobs"sv};
+constexpr std::array kLinkKeys = {"machine"sv, "network"sv, "card"sv,   "nvlink"sv,
+                                  "pcie"sv,    "numa"sv,    "socket"sv, "host_network"sv};
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
 Error at(const toml::source_region& source, std::string field, std::string message,
@@ -170,6 +174,48 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   return queue;
 }
 
+Result<LinkKind> parse_network(const std::string& text) {
+  const auto kind = parse_link_kind(text);
+  if (kind && is_network(*kind)) return *kind;
+  Error error = invalid(quote(text) + " is not a network");
+  error.hint = "write roce, infiniband or ethernet";
+  return error;
+}
+
+Result<Known<BitsPerSecond>> parse_bandwidth(const std::string& text) {
+  const auto bandwidth = parse_bits_per_second(text);
+  if (!bandwidth) return bandwidth.error();
+  return Known<BitsPerSecond>(*bandwidth);
+}
+
+Result<void> read_links(const toml::table& root, std::optional<MachineLinksConfig>& links) {
+  const auto* node = root.get("links");
+  if (!node) return {};
+  const auto* table = node->as_table();
+  if (!table) return at(node->source(), "links", "the value is not a table", "write [links]");
+  if (auto checked = check_keys(*table, kLinkKeys, "links."); !checked) return checked;
+  links.emplace();
+  LinkFacts& facts = links->facts;
+  if (auto done = read(*table, "machine", "links.", any_text, links->machine); !done) return done;
+  if (auto done = read(*table, "network", "links.", parse_network, facts.network); !done)
+    return done;
+  if (auto done = read(
+          *table, "card", "links.",
+          [](const std::string& text) { return parse_bits_per_second(text); }, facts.card);
+      !done)
+    return done;
+  for (const auto& [key, into] :
+       {std::pair{"nvlink"sv, &facts.nvlink}, std::pair{"pcie"sv, &facts.pcie},
+        std::pair{"numa"sv, &facts.numa}, std::pair{"socket"sv, &facts.socket},
+        std::pair{"host_network"sv, &facts.host_network}})
+    if (auto done = read(*table, key, "links.", parse_bandwidth, *into); !done) return done;
+  for (const auto key : {"machine"sv, "network"sv, "card"sv, "pcie"sv})
+    if (!table->contains(key))
+      return at(table->source(), "links." + std::string(key), "the key is missing",
+                "the links of a machine need machine, network, card and pcie");
+  return {};
+}
+
 Result<void> read_policy_settings(const toml::table& root,
                                   std::map<std::string, std::string>& settings) {
   const auto* node = root.get("policy_settings");
@@ -212,6 +258,30 @@ Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues
   return {};
 }
 
+Result<BackfillMode> read_mode(const std::string& text) {
+  if (const auto mode = parse_backfill_mode(text)) return *mode;
+  Error error = invalid(quote(text) + " is no way to backfill");
+  error.hint = "give none, easy or conservative";
+  return error;
+}
+
+Result<bool> read_run_times(const std::string& text) {
+  if (text == "learned" || text == "limits") return text == "learned";
+  Error error = invalid(quote(text) + " is not known");
+  error.hint = "give limits or learned";
+  return error;
+}
+
+Result<void> read_backfill(const toml::table& root, DaemonConfig& config) {
+  if (auto done = read(root, "backfill", "", read_mode, config.backfill.mode); !done) return done;
+  if (auto done = read(root, "run_times", "", read_run_times, config.learned_run_times); !done)
+    return done;
+  Duration run;
+  if (auto done = read(root, "default_run", "", parse_duration, run); !done) return done;
+  if (run > Duration{}) config.backfill.default_run = run;
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
@@ -230,9 +300,11 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;
+  if (auto done = read_links(root, config.links); !done) return done;
   if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
   if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
     return done;
+  if (auto done = read_backfill(root, config); !done) return done;
   return read_queues(root, config.queues);
 }
 

@@ -3,15 +3,25 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/backfill_options.h"
 #include "model/queue.h"
+#include "topology/machine_links.h"
 
 namespace gridfold {
+
+// How fast this machine's parts are joined: what its topology file says, and
+// what that does not say.
+struct MachineLinksConfig {
+  std::string machine;  // path of the file
+  LinkFacts facts;
+};
 
 struct DaemonConfig {
   // Directory of the store, the socket, the token and the tasks' output.
@@ -33,7 +43,14 @@ struct DaemonConfig {
   // When queues take turns: what they have held counts half after this time;
   // zero: only what they hold.
   Duration usage_half_life{};
+  // What is promised to jobs that wait, and who may use the time until then.
+  BackfillOptions backfill;
+  // Whether plans go by what earlier runs took, where any are known, rather than
+  // by limits alone.
+  bool learned_run_times = false;
   std::vector<QueueSpec> queues = {QueueSpec{}};
+  // Without it expected times of communication are unknown.
+  std::optional<MachineLinksConfig> links;
 };
 
 // Reads the file's keys into `config`:
@@ -43,6 +60,9 @@ struct DaemonConfig {
 //   policy = "fgd"
 //   policy_settings = { round = "10s" }
 //   reconcile_interval = "30s"
+//   backfill = "easy"
+//   default_run = "24h"
+//   run_times = "learned"
 //   [[queues]]
 //   name = "research/llm"
 //   priority = 10
@@ -54,6 +74,11 @@ struct DaemonConfig {
 //   weight = 2
 //   guaranteed = { cpu = "32", devices = { gpu = "4" } }
 //   each_tenant = { running_jobs = 5, devices = { gpu = "4" } }
+//   [links]
+//   machine = "/etc/gridfold/dgx.xml"
+//   network = "infiniband"
+//   card = "400Gbps"
+//   pcie = "400Gbps"
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);

@@ -26,8 +26,11 @@
 #include "control/records.h"
 #include "devices/emulated.h"
 #include "devices/machine.h"
+#include "policies/learned_run_times.h"
 #include "policies/registry.h"
+#include "simulator/text_file.h"
 #include "stores/sqlite/sqlite_store.h"
+#include "topology/machine_topology_file.h"
 
 namespace gridfold {
 namespace {
@@ -83,6 +86,14 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+Result<void> tell_links_of(const MachineLinksConfig& config, NodeSpec& node) {
+  const auto bytes = read_text_file(config.machine);
+  if (!bytes) return bytes.error();
+  const auto topology = read_machine_topology(config.machine, *bytes);
+  if (!topology) return topology.error();
+  return tell_links(*topology, config.facts, node);
+}
+
 Result<Machine> discover(const DaemonConfig& config, Store& store, const std::string& program) {
   MachineOptions options;
   options.name = config.node_name.empty() ? host_name() : config.node_name;
@@ -96,7 +107,11 @@ Result<Machine> discover(const DaemonConfig& config, Store& store, const std::st
   options.previous = std::move(*previous);
   const auto beside = std::filesystem::path(program).parent_path() / "device_plugins";
   PluginHost plugins(plugins_in(config.plugins.empty() ? beside.string() : config.plugins));
-  return discover_machine(options, plugins);
+  auto machine = discover_machine(options, plugins);
+  if (!machine || !config.links) return machine;
+  if (auto told = tell_links_of(*config.links, machine->node); !told)
+    return told.error().with_context("links");
+  return machine;
 }
 
 std::string summary_of(const NodeSpec& node) {
@@ -194,6 +209,8 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   solver = std::make_unique<SolveThread>();
   EngineOptions engine;
   engine.usage_half_life = config.usage_half_life;
+  engine.backfill = config.backfill;
+  if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "apps/gridfold/communication_text.h"
 #include "apps/gridfold/job_output.h"
 #include "apps/gridfold/placement_text.h"
 
@@ -20,6 +21,7 @@ std::string explanation(const ExplainView& explain, Language language) {
                                              : " No waiting will change this.";
     text += coloured("  [" + reason.code + "]", Colour::kDim) + "\n";
   }
+  if (explain.communication) text += communication_text(*explain.communication, language);
   if (explain.placement) text += placement_text(*explain.placement, wall_clock_now(), language);
   return text;
 }

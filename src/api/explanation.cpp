@@ -69,6 +69,28 @@ void write_placement(JsonWriter& json, const JobRecord& job, Nodes nodes) {
   json.end_array().end_object();
 }
 
+void write_step(JsonWriter& json, const StepEstimate& step) {
+  json.key("communication_seconds").real(step.communication.in_seconds());
+  json.key("step_seconds").real(step.step.in_seconds());
+}
+
+// Of a job that was started and says what it exchanges.
+void write_communication(JsonWriter& json, const JobRecord& job) {
+  if (!job.spec->communication || job.runs == 0 || job.state == JobState::kPending) return;
+  const auto& expected = job.communication;
+  json.key("communication").begin_object().key("known").boolean(expected.has_value());
+  if (expected) {
+    write_step(json, expected->here);
+    json.key("slowest_link").string(to_string(expected->slowest));
+    if (expected->otherwise) {
+      json.key("best_other").begin_object();
+      write_step(json, *expected->otherwise);
+      json.end_object();
+    }
+  }
+  json.end_object();
+}
+
 }  // namespace
 
 std::string explanation_document(const ControlLoop& loop, const JobRecord& job, Instant now) {
@@ -77,6 +99,7 @@ std::string explanation_document(const ControlLoop& loop, const JobRecord& job, 
   json.begin_object().key("job");
   write_job(json, job, loop.engine(), now, JobDetail::kBasic);
   write_reasons(json, loop, job);
+  write_communication(json, job);
   write_placement(json, job, loop.engine().nodes());
   json.end_object();
   return document;

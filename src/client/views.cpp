@@ -229,6 +229,20 @@ PlacementView to_placement(const Json& json) {
   return placement;
 }
 
+CommunicationView to_communication(const Json& json) {
+  const auto step = [](const Json& entry) {
+    return StepView{get<double>(entry, "communication_seconds"),
+                    get<double>(entry, "step_seconds")};
+  };
+  CommunicationView communication;
+  if (!get<bool>(json, "known")) return communication;
+  communication.here = step(json);
+  communication.slowest_link = get<std::string>(json, "slowest_link");
+  if (const auto it = json.find("best_other"); it != json.end())
+    communication.best_other = step(*it);
+  return communication;
+}
+
 ExplainView to_explain(const Json& json) {
   ExplainView explain;
   explain.job = to_job(json.at("job"));
@@ -237,6 +251,8 @@ ExplainView to_explain(const Json& json) {
     reason.never = get<bool>(entry, "never");
     explain.reasons.push_back(std::move(reason));
   }
+  if (const auto it = json.find("communication"); it != json.end())
+    explain.communication = to_communication(*it);
   if (const auto it = json.find("placement"); it != json.end())
     explain.placement = to_placement(*it);
   explain.json = json.dump();

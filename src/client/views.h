@@ -99,9 +99,22 @@ struct PlacementView {
   std::vector<NodeChoiceView> tasks;
 };
 
+// Of one step.
+struct StepView {
+  double communication_seconds = 0;
+  double step_seconds = 0;
+};
+// What a placed job's exchanges are expected to take; `here` is empty where the
+// links of its nodes are not known.
+struct CommunicationView {
+  std::optional<StepView> here, best_other;
+  std::string slowest_link;
+};
+
 struct ExplainView {
   JobView job;
   std::vector<ReasonView> reasons;
+  std::optional<CommunicationView> communication;
   std::optional<PlacementView> placement;
   std::string json;
 };

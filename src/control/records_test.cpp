@@ -29,6 +29,35 @@ TEST(Records, ANodeReadsBackWithPlacesAndPartitions) {
   EXPECT_EQ(back->spec, node.spec);
 }
 
+TEST(Records, ANodeReadsBackWithItsLinks) {
+  NodeRecord node = split_node();
+  node.spec.devices[0].card = 1;
+  NodeLinks links;
+  links.cards = {{0, LinkKind::kRoce, BitsPerSecond(100)},
+                 {3, LinkKind::kEthernet, BitsPerSecond(9)}};
+  links.pcie = BitsPerSecond(5);
+  links.host_network = BitsPerSecond(6);
+  node.spec.links = SharedLinks(std::move(links));
+  const auto back = decode_node("n", encode_node(node));
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->spec, node.spec);
+  EXPECT_FALSE(back->spec.links->numa.is_known());
+}
+
+TEST(Records, WhatAJobWasExpectedToExchangeReadsBack) {
+  JobRecord job;
+  job.id = JobId(7);
+  const auto again = [&] {
+    return decode_job(JobId(7), encode_job(job, {}), [](std::string_view) { return NodeId(0); })
+        ->communication;
+  };
+  EXPECT_FALSE(again());
+  job.communication = ExpectedCommunication{{Duration{5}, Duration{9}}, LinkKind::kSpine, {}};
+  EXPECT_EQ(again(), job.communication);
+  job.communication->otherwise = StepEstimate{Duration{6}, Duration{10}};
+  EXPECT_EQ(again(), job.communication);
+}
+
 TEST(Records, APartitionOutsideItsDeviceIsDamage) {
   NodeRecord node = split_node();
   for (const std::int32_t start : {-1, 32, 2147483647}) {
@@ -49,6 +78,26 @@ TEST(Records, AnAllocationReadsBackWithItsStart) {
       decode_job(JobId(7), encode_job(job, nodes), [](std::string_view) { return NodeId(0); });
   ASSERT_TRUE(back) << back.error().describe();
   EXPECT_EQ(back->tasks, job.tasks);
+}
+
+TEST(Records, AReservationReadsBack) {
+  std::vector<NodeRecord> nodes = {split_node(), split_node()};
+  nodes[1].spec.name = "m";
+  const auto find = [](std::string_view name) {
+    return name == "m" ? NodeId(1) : name == "n" ? NodeId(0) : NodeId::none();
+  };
+  JobRecord job;
+  job.id = JobId(7);
+  job.expected_run = Duration::minutes(20);
+  job.reservation = Reservation{Instant{1'700'000'000'000'000'000},
+                                Duration::hours(1),
+                                {{NodeId(0), 0, 2}, {NodeId(1), 1, 1}}};
+  const std::string text = encode_job(job, nodes);
+  const auto back = decode_job(JobId(7), text, find);
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->reservation, job.reservation);
+  EXPECT_EQ(back->expected_run, job.expected_run);
+  EXPECT_FALSE(decode_job(JobId(7), text, [](std::string_view) { return NodeId::none(); }));
 }
 
 TEST(Records, WhyATaskLiesThereReadsBack) {

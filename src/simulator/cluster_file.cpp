@@ -1,10 +1,12 @@
 #include "simulator/cluster_file.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 #include <span>
 
 #include "devices/device_facts.h"
+#include "simulator/links_reader.h"
 #include "wire/document.h"
 #include "wire/field.h"
 #include "wire/topology_reader.h"
@@ -12,11 +14,11 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 1> kClusterKeys = {"nodes"};
-constexpr std::array<std::string_view, 6> kNodeKeys = {"name",   "count",   "cpu",
-                                                       "memory", "devices", "domains"};
-constexpr std::array<std::string_view, 8> kDeviceKeys = {
-    "class", "model", "count", "memory", "numa", "switch", "island", "partitioned"};
+constexpr std::array<std::string_view, 2> kClusterKeys = {"nodes", "fabric"};
+constexpr std::array<std::string_view, 7> kNodeKeys = {"name",    "count",   "cpu",  "memory",
+                                                       "devices", "domains", "links"};
+constexpr std::array<std::string_view, 9> kDeviceKeys = {
+    "class", "model", "count", "memory", "numa", "switch", "island", "card", "partitioned"};
 constexpr std::int64_t kMostGroups = 1024;
 
 std::string required_text(const Field& parent, std::string_view key, std::string_view example) {
@@ -78,6 +80,7 @@ void read_devices(const Field& field, NodeSpec& node) {
     read_groups(item, "numa", &DeviceSpec::numa, added);
     read_groups(item, "switch", &DeviceSpec::pcie_switch, added);
     read_groups(item, "island", &DeviceSpec::island, added);
+    read_groups(item, "card", &DeviceSpec::card, added);
   }
 }
 
@@ -98,6 +101,7 @@ NodeSpec read_node(const Field& field) {
   }
   if (const auto devices = field.find("devices")) read_devices(*devices, node);
   if (const auto domains = field.find("domains")) node.domains = read_domains(*domains);
+  if (const auto links = field.find("links")) read_node_links(*links, node);
   return node;
 }
 
@@ -123,6 +127,20 @@ void add_nodes(const Field& field, ClusterSpec& cluster, std::set<std::string>& 
   }
 }
 
+// A slip in a level's name must not leave its links out.
+void check_levels_are_used(const Field& fabric, const ClusterSpec& cluster) {
+  for (std::size_t i = 0; i < cluster.fabric.size(); ++i) {
+    const auto lies_in = [&](const NodeSpec& node) {
+      return std::any_of(node.domains.begin(), node.domains.end(), [&](const DomainStep& step) {
+        return step.level == cluster.fabric[i].level;
+      });
+    };
+    if (std::none_of(cluster.nodes.begin(), cluster.nodes.end(), lies_in))
+      fabric.item(i).fail("no node lies in a domain of this level",
+                          "name a level of the nodes' domains");
+  }
+}
+
 }  // namespace
 
 Result<ClusterSpec> parse_cluster_file(std::string_view text, const std::string& file) {
@@ -137,6 +155,7 @@ Result<ClusterSpec> parse_cluster_file(std::string_view text, const std::string&
   ClusterSpec cluster;
   cluster.name = file;
   if (check_map(root, kClusterKeys)) {
+    if (const auto fabric = root.find("fabric")) cluster.fabric = read_levels(*fabric);
     const auto nodes = root.find("nodes");
     if (!nodes) {
       root.fail("'nodes' is missing", "add nodes: with at least one entry");
@@ -149,6 +168,7 @@ Result<ClusterSpec> parse_cluster_file(std::string_view text, const std::string&
       }
     }
   }
+  if (const auto fabric = root.find("fabric")) check_levels_are_used(*fabric, cluster);
   if (diagnosis.error()) return diagnosis.error()->with_context(file);
   return cluster;
 }

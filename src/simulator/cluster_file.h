@@ -10,9 +10,12 @@
 //            numa: [0, 0, 0, 0, 1, 1, 1, 1],       # default: unknown
 //            switch: [0, 0, 1, 1, 2, 2, 3, 3],     # likewise
 //            island: [0, 0, 0, 0, 0, 0, 0, 0],     # likewise
+//            card: [0, 1, 2, 3, 4, 5, 6, 7],       # the nearest of the cards in `links`
 //            partitioned: true}                    # given out in the model's partitions only
 //       domains: [{zone: a}, {rack: r3}]  # widest first; default: none. A plain
 //                                 # text is a domain of no named level.
+//       links: …                  # default: unknown; simulator/links_reader.h
+//   fabric: …                     # likewise
 #pragma once
 
 #include <string>

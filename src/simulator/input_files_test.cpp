@@ -68,6 +68,27 @@ TEST(ClusterFile, DevicesMayHaveAPlaceAndPartitions) {
   EXPECT_EQ(devices[1].partitions[3].length, 4);
 }
 
+TEST(ClusterFile, NodesAndLevelsMayTellTheirLinks) {
+  const auto cluster = parse_cluster_file(
+      "nodes:\n  - name: a\n    count: 2\n    cpu: 4\n    memory: 1Gi\n"
+      "    devices: [{class: gpu, model: x, count: 2, island: [0, 0], card: [1, 0]}]\n"
+      "    links: {cards: [{kind: roce, bandwidth: 200Gbps, count: 2}], nvlink: 1600Gbps, "
+      "pcie: 160Gbps}\n"
+      "    domains: [{spine: s}, {rack: r}]\n"
+      "fabric:\n  rack: {bandwidth: 800Gbps, latency: 600ns}\n"
+      "  spine: {oversubscription: 2.5, rails: true, between_rails: 100Gbps}\n",
+      "c.yaml");
+  ASSERT_TRUE(cluster) << cluster.error().describe();
+  EXPECT_EQ(cluster->nodes[1].devices[0].card, 1);
+  ASSERT_TRUE(cluster->nodes[1].links.is_known());
+  EXPECT_EQ(cluster->nodes[1].links->cards[1],
+            (NetworkCard{1, LinkKind::kRoce, BitsPerSecond(200'000'000'000)}));
+  ASSERT_EQ(cluster->fabric.size(), 2u);
+  EXPECT_EQ(cluster->fabric[0].latency.value(), Duration::nanoseconds(600));
+  EXPECT_EQ(cluster->fabric[1].oversubscription.value(), 2'500);
+  EXPECT_TRUE(cluster->fabric[1].rails);
+}
+
 TEST(ClusterFile, MistakesAreNamedWithTheirPlace) {
   const auto error = [](const std::string& text) {
     const auto cluster = parse_cluster_file(text, "c.yaml");
@@ -86,6 +107,14 @@ TEST(ClusterFile, MistakesAreNamedWithTheirPlace) {
         "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, numa: 0}]}]",
         "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, numa: [0, 0]}]}]",
         "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: x, island: [-1]}]}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, links: {pcie: 160Gbps}}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, links: {cards: [{kind: wan, bandwidth: 1G}], "
+        "pcie: 160Gbps}}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, links: {cards: [{kind: roce, bandwidth: 1G}]}}]",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi}]\nfabric: {rack: {bandwidth: 1G}}",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, domains: [{rack: r}]}]\nfabric: {rack: {bandwidth: "
+        "1G, oversubscription: 2}}",
+        "nodes: [{name: a, cpu: 4, memory: 1Gi, domains: [{rack: r}]}]\nfabric: {rack: 3}",
         "nodes: [{name: a, cpu: 4, memory: 1Gi, devices: [{class: gpu, model: T4, partitioned: "
         "true}]}]"}) {
     EXPECT_NE(error(text), "accepted") << text;

@@ -304,7 +304,9 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
     truth = made.get();
     policy->run_times = std::move(made);
   }
-  Run run(input, options, Engine(options.engine, std::move(*policy)), truth, store);
+  EngineOptions engine = options.engine;
+  engine.fabric = input.cluster.fabric;
+  Run run(input, options, Engine(std::move(engine), std::move(*policy)), truth, store);
   return run.run();
 }
 

@@ -58,6 +58,7 @@ class ShapeTable {
 struct ClusterSpec {
   std::string name;
   std::vector<NodeSpec> nodes;
+  std::vector<LevelLinks> fabric;  // checked
 };
 
 struct ClusterCapacity {

@@ -7,6 +7,12 @@
 #include "topology/device_pick.h"
 
 namespace gridfold {
+namespace {
+
+// Of fillings that leave loaded cards out.
+constexpr std::int32_t kSomeDomainsPerLevel = 2;
+
+}  // namespace
 
 GangFilling::GangFilling(const LinkTraffic& traffic)
     : traffic_(traffic), fabric_(traffic.fabric()) {
@@ -25,6 +31,17 @@ std::vector<std::vector<TaskPlace>> GangFilling::all(GangShape shape,
     most = std::max(most, std::popcount(free) / shape.devices_per_task);
   }
   std::vector<std::vector<TaskPlace>> fillings;
+  add_fillings(shape, most, domains_per_level, fillings);
+  // The same past the cards that others load: where those are many, no single
+  // move leads away from them.
+  std::vector<std::uint64_t> some(shape.free.begin(), shape.free.end());
+  shape.free = some;
+  if (take_out_loaded(some)) add_fillings(shape, most, kSomeDomainsPerLevel, fillings);
+  return fillings;
+}
+
+void GangFilling::add_fillings(GangShape shape, std::int32_t most, std::int32_t domains_per_level,
+                               std::vector<std::vector<TaskPlace>>& fillings) {
   for (std::int32_t at_once = 0; at_once <= std::min(most, shape.tasks); ++at_once) {
     if (at_once > 0 && shape.tasks % at_once != 0) continue;
     count_slots(shape, at_once);
@@ -39,7 +56,22 @@ std::vector<std::vector<TaskPlace>> GangFilling::all(GangShape shape,
       }
     }
   }
-  return fillings;
+}
+
+// Devices next to cards over which others send; false when there are none.
+bool GangFilling::take_out_loaded(std::vector<std::uint64_t>& free) const {
+  bool any = false;
+  for (std::uint32_t n = 0; n < free.size(); ++n) {
+    const NodeId node(n);
+    const auto& seats = fabric_.layout(node).devices;
+    for (std::uint64_t left = free[n]; left != 0; left &= left - 1) {
+      const auto d = static_cast<std::size_t>(std::countr_zero(left));
+      if (traffic_.shared_card(node, seats[d].card).others == 0) continue;
+      free[n] &= ~(std::uint64_t{1} << d);
+      any = true;
+    }
+  }
+  return any;
 }
 
 bool GangFilling::fill(const GangShape& shape, DomainId domain, std::int32_t tasks,

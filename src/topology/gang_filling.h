@@ -40,6 +40,9 @@ class GangFilling {
             std::vector<TaskPlace>& out) const;
 
  private:
+  void add_fillings(GangShape shape, std::int32_t most, std::int32_t domains_per_level,
+                    std::vector<std::vector<TaskPlace>>& fillings);
+  bool take_out_loaded(std::vector<std::uint64_t>& free) const;
   void count_slots(const GangShape& shape, std::int32_t at_once);
   std::int64_t slots_beneath(DomainId domain) const;
   std::vector<DomainId> candidates(std::int32_t tasks, std::int32_t domains_per_level) const;

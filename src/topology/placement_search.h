@@ -28,7 +28,7 @@ struct GangRequest {
 };
 
 struct PlacementSearchOptions {
-  std::int32_t max_evaluations = 4'000;
+  std::int32_t max_evaluations = 8'000;
   // Domains of each level that are filled, the tightest ones.
   std::int32_t domains_per_level = 8;
   // Of the fillings, so many are improved.

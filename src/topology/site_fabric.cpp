@@ -61,7 +61,12 @@ Result<std::vector<DeviceSeat>> seats_of(const NodeSpec& node) {
   for (std::size_t i = 0; i < node.devices.size(); ++i) {
     const DeviceSpec& device = node.devices[i];
     DeviceSeat seat;
-    if (device.island >= 0) seat.island = islands.of(device.island);
+    // An island of one is none.
+    const bool is_linked =
+        device.island >= 0 &&
+        std::count_if(node.devices.begin(), node.devices.end(),
+                      [&](const DeviceSpec& other) { return other.island == device.island; }) > 1;
+    if (is_linked) seat.island = islands.of(device.island);
     seat.socket = device.numa >= 0 ? sockets.of(device.numa) : 0;
     // Numbers below zero are nobody else's.
     const auto own = -1 - static_cast<std::int32_t>(i);
@@ -73,7 +78,7 @@ Result<std::vector<DeviceSeat>> seats_of(const NodeSpec& node) {
                                          " network cards, and which is nearest is not told"
                                    : "the node has no card " + std::to_string(device.card),
                    "give each device the number of its nearest card, from 0");
-    if (device.island >= 0 && !node.links->nvlink.is_known())
+    if (is_linked && !node.links->nvlink.is_known())
       return wrong("links.nvlink", "devices lie in islands, and how fast those are is not told",
                    "add it, such as nvlink: 1600Gbps of one device");
     seats.push_back(seat);

@@ -92,6 +92,8 @@ class SpecMaker {
     spec.roles.resize(1);
     Role& role = spec.roles.front();
     role.count = 32;
+    role.multiple_of = 1;
+    role.preferred = 0;
     role.min = some() ? 32 : 16;
     role.multiple_of = some() ? 4 : 1;
     role.preferred = some() ? role.min : 0;

@@ -15,8 +15,9 @@
 //   policy NAME                              before all others
 //   node NAME gpus=8 [cpu=64] [memory=512Gi] [gpu_memory=80Gi] [model=G] [numa=4+4]
 //         [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
-//         [domains=zone:a,rack:r1]
+//         [domains=zone:a,rack:r1] [card_gigabits=100]  links: that card, 100 Gb/s PCIe
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
+//   fabric LEVEL gigabits=100                upwards from each domain; before the first job
 //   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
 //              [longest=]
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
@@ -24,6 +25,7 @@
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
 //          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
 //          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
+//          [all_reduce=2GiB] [compute=100ms]  in a step, among all devices
 //          [second=2:8]  a second role of two tasks with 8 GPUs each
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
@@ -120,6 +122,9 @@ class Arguments {
 };
 
 Bytes bytes(const std::string& text) { return parse_bytes(text).value(); }
+BitsPerSecond gigabits(const std::string& text) {
+  return parse_bits_per_second(text + "G").value();
+}
 Duration duration(const std::string& text) { return parse_duration(text).value(); }
 
 // "4+4": the first four devices are in group 0, the next in 1.
@@ -148,6 +153,13 @@ NodeSpec node_from(const std::string& name, const Arguments& arguments) {
   set_groups(arguments.text("numa"), &DeviceSpec::numa, node);
   set_groups(arguments.text("switch"), &DeviceSpec::pcie_switch, node);
   set_groups(arguments.text("island"), &DeviceSpec::island, node);
+  if (arguments.has("card_gigabits")) {
+    NodeLinks links;
+    links.cards = {{0, LinkKind::kRoce, gigabits(arguments.text("card_gigabits"))}};
+    links.pcie = gigabits("100");
+    links.nvlink = gigabits("1600");
+    node.links = SharedLinks(std::move(links));
+  }
   std::istringstream domains(arguments.text("domains"));
   for (std::string step; std::getline(domains, step, ',');) {
     const auto colon = step.find(':');
@@ -211,6 +223,14 @@ JobSpec job_from(const Arguments& arguments) {
   }
   job.roles.push_back(role);
   job.topology = topology_from(arguments);
+  if (arguments.has("all_reduce")) {
+    JobTraffic traffic;
+    traffic.data = role.count * role.each.devices.front().count;
+    traffic.compute = duration(arguments.text("compute", "100ms"));
+    traffic.exchanges = {
+        {Collective::kAllReduce, RankAxis::kAll, bytes(arguments.text("all_reduce"))}};
+    job.communication = std::move(traffic);
+  }
   if (arguments.has("second")) {
     const std::string second = arguments.text("second");
     role.name = "second";
@@ -278,6 +298,12 @@ class Player {
       return "";
     }
     if (verb == "node") return world.add_node(node_from(words.at(0), arguments)), "";
+    if (verb == "fabric") {
+      LevelLinks level;
+      level.level = words.at(0);
+      level.bandwidth = gigabits(arguments.text("gigabits"));
+      return world.add_level(level), "";
+    }
     if (verb == "queue") {
       QueueSpec queue;
       queue.name = words.at(0);

@@ -70,6 +70,7 @@ void World::open() {
   engine.seed = options_.seed;
   engine.tie_break = options_.tie_break;
   engine.verify = Verify::kEveryStep;
+  engine.fabric = levels_;
   ControlOptions control;
   control.reconcile_interval = Duration::seconds(30);
   control.random_bits = [this] { return uuids_.next(); };
@@ -269,6 +270,18 @@ std::string World::explain(const std::string& job) {
 // "in z/r2: least_left 0 of 3, z/r1 5", then a task a line.
 std::string World::why_text(const JobRecord& job) const {
   std::string text;
+  if (job.communication) {
+    const auto step = [](const StepEstimate& at) {
+      return std::to_string(at.communication.ns / 1'000'000) + " of " +
+             std::to_string(at.step.ns / 1'000'000) + " ms";
+    };
+    text += "communication " + step(job.communication->here) + ", bound by " +
+            std::string(to_string(job.communication->slowest));
+    if (job.communication->otherwise) text += ", else " + step(*job.communication->otherwise);
+    text += "\n";
+  } else if (job.spec->communication && job.runs > 0) {
+    text += "communication not known\n";
+  }
   const auto numbers = [](DecidedBy by, std::int64_t value, std::int32_t of) {
     return ": " + std::string(to_string(by)) + " " + std::to_string(value) + " of " +
            std::to_string(of);

@@ -26,6 +26,7 @@ class World {
   // --- What a scenario can do; each answers what it printed ---
   void add_node(NodeSpec node);
   void add_queue(QueueSpec queue);
+  void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
   std::string request(Event event);
@@ -67,6 +68,7 @@ class World {
   InlineExecutor executor_;
   std::vector<NodeSpec> node_specs_;
   std::vector<QueueSpec> queue_specs_;
+  std::vector<LevelLinks> levels_;
   SimulatedClusterOptions latencies_;
   class ScriptedFaults;
   ScriptedFaults* faults_ = nullptr;  // owned by the cluster

@@ -46,7 +46,7 @@ TEST(PolluxReader, WorkloadErrors) {
   EXPECT_EQ(
       read("a,5,cifar-10,1,128\n"),
       "line 2, column 5: application: w.csv: \"cifar-10\" is no program of this world (name one "
-      "of data/pollux/traces; did you mean 'cifar10'?)");
+      "of data/pollux/traces, or did you mean 'cifar10')");
   EXPECT_EQ(
       read("a,5,cifar10,1,128\nb,4,cifar10,1,128\n"),
       "line 3, column 3: time: w.csv: lies before that of the job above (list the jobs in the "

@@ -230,17 +230,22 @@ TEST(Config, ReadsEveryKey) {
   const auto done = read_config_text(
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
-      "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\ncpu = 4\nmemory = \"2Gi\"\n"
+      "consolidate = true\n"
+      "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
+      "\"2Gi\"\n"
       "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n",
       config);
   ASSERT_TRUE(done) << done.error().describe();
   EXPECT_EQ(config.state, "/x");
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
+  EXPECT_TRUE(config.consolidate);
   ASSERT_EQ(config.queues.size(), 2u);
   EXPECT_EQ(config.queues[0].cpu.bound(), MilliCores(4000));
   EXPECT_EQ(config.queues[0].devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
+  EXPECT_TRUE(config.queues[0].preempts);
+  EXPECT_FALSE(config.queues[1].preempts);
   EXPECT_TRUE(config.queues[1].memory.is_unlimited());
 }
 

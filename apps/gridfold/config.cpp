@@ -16,9 +16,10 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {"state"sv,   "listen"sv,  "policy"sv, "node"sv,
-                              "devices"sv, "plugins"sv, "queues"sv, "reconcile_interval"sv};
-constexpr std::array kQueueKeys = {"name"sv, "priority"sv, "open"sv,
+constexpr std::array kKeys = {"state"sv,      "listen"sv,  "policy"sv, "node"sv,
+                              "devices"sv,    "plugins"sv, "queues"sv, "reconcile_interval"sv,
+                              "consolidate"sv};
+constexpr std::array kQueueKeys = {"name"sv, "priority"sv, "open"sv,   "preempts"sv,
                                    "cpu"sv,  "memory"sv,   "devices"sv};
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
@@ -112,6 +113,7 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   if (queue.name.empty()) return at(table.source(), prefix + "name", "the queue has no name");
   if (auto done = read_exact(table, "priority", prefix, queue.priority); !done) return done.error();
   if (auto done = read_exact(table, "open", prefix, queue.open); !done) return done.error();
+  if (auto done = read_exact(table, "preempts", prefix, queue.preempts); !done) return done.error();
   if (auto done = read(table, "cpu", prefix, parse_cores, queue.cpu); !done) return done.error();
   if (auto done = read(table, "memory", prefix, parse_bytes, queue.memory); !done)
     return done.error();
@@ -156,6 +158,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
         std::pair{"policy"sv, &config.policy}, std::pair{"node"sv, &config.node_name},
         std::pair{"devices"sv, &config.devices}, std::pair{"plugins"sv, &config.plugins}})
     if (auto done = read(root, key, "", any_text, *into); !done) return done;
+  if (auto done = read_exact(root, "consolidate", "", config.consolidate); !done) return done;
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;

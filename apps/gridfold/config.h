@@ -27,6 +27,8 @@ struct DaemonConfig {
   std::string plugins;
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
+  // Whether work that can be moved is moved, so that blocked jobs find room.
+  bool consolidate = false;
   std::vector<QueueSpec> queues = {QueueSpec{}};
 };
 

@@ -191,8 +191,10 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.on_committed = [this](Instant, const Decisions& decisions) {
     waiters.committed(decisions);
   };
+  EngineOptions engine;
+  if (config.consolidate) engine.consolidation.consolidate = Consolidate::kOn;
   solver = std::make_unique<SolveThread>();
-  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
+  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));

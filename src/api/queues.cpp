@@ -19,6 +19,7 @@ void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usa
   json.key("name").string(queue.name);
   json.key("priority").number(queue.priority);
   json.key("open").boolean(queue.open);
+  json.key("preempts").boolean(queue.preempts);
   json.key("running_jobs").number(usage.running_jobs);
   json.key("pending_jobs").number(usage.pending_jobs);
   write_limit(json, "limit_cpu_millicores", queue.cpu);

@@ -31,6 +31,7 @@ QueueId QueueTree::intern(std::string_view name) {
 
 void QueueTree::configure(const QueueSpec& spec) {
   Queue& queue = queues_[intern(spec.name).value];
+  preempting_ += spec.preempts - queue.spec.preempts;
   queue.spec = spec;
   queue.exists = true;
 }
@@ -40,6 +41,7 @@ void QueueTree::remove(std::string_view name) {
   if (!id) return;
   Queue& queue = queues_[id->value];
   queue.exists = false;
+  preempting_ -= queue.spec.preempts;
   queue.spec = QueueSpec{};
   queue.spec.name = std::string(name);
 }
@@ -48,6 +50,21 @@ std::optional<QueueId> QueueTree::find(std::string_view name) const {
   const auto it = by_name_.find(name);
   if (it == by_name_.end()) return std::nullopt;
   return it->second;
+}
+
+bool QueueTree::contains(QueueId outer, QueueId inner) const {
+  for (QueueId id = inner; !id.is_none(); id = queues_[id.value].parent) {
+    if (id == outer) return true;
+  }
+  return false;
+}
+
+QueueId QueueTree::preempting(QueueId queue) const {
+  if (preempting_ == 0) return QueueId::none();
+  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+    if (queues_[id.value].spec.preempts) return id;
+  }
+  return QueueId::none();
 }
 
 std::vector<QueueSpec> QueueTree::specs() const {

@@ -71,6 +71,9 @@ struct QueueSpec {
   std::map<std::string, std::int64_t>
       devices;       // class -> thousandths of a device; absent: unlimited
   bool open = true;  // takes new jobs
+  // Its jobs may stop work of this queue or beneath it that comes strictly later
+  // in the queue's order (see engine/eviction_rights.h).
+  bool preempts = false;
   friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };
 

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 38> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -40,8 +40,11 @@ constexpr std::array<std::string_view, 35> kCodes = {"ExceedsCluster",
                                                      "UnsatisfiableTopology",
                                                      "WaitsForRound",
                                                      "Resized",
-                                                     "RoundMissed"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoundMissed) + 1);
+                                                     "RoundMissed",
+                                                     "Moved",
+                                                     "Shed",
+                                                     "VictimsSafe"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kVictimsSafe) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -64,6 +64,9 @@ enum class ReasonCode : std::uint8_t {
   // {problem, node | tasks}: what the round gave it could not be had. Problem "room": taken or gone
   // meanwhile on the node; "number": so many tasks it cannot have.
   kRoundMissed,
+  kMoved,         // {by}: stopped to start elsewhere, so that job `by` finds room in one place
+  kShed,          // {by, tasks}: so many tasks beyond the gang's minimum were stopped for `by`
+  kVictimsSafe,   // {victims, until_ns}: it may stop them, but not before they have made progress
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

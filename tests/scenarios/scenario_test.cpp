@@ -17,10 +17,12 @@
 //         [switch=2+2+2+2] [island=8] [partitioned=A100-SXM4-80GB]
 //         [domains=zone:a,rack:r1]
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
-//   queue NAME gpu=4 [priority=0]
+//   consolidate                              blocked jobs may have others moved
+//   queue NAME gpu=4 [priority=0] [preempts=yes]
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
+//          [saves | saves_every=10s]  it has checkpoints
 //          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
 //          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
 //          [second=2:8]  a second role of two tasks with 8 GPUs each
@@ -176,6 +178,12 @@ JobSpec job_from(const Arguments& arguments) {
   job.workload_class = parse_workload_class(arguments.text("class", "train")).value();
   if (arguments.has("limit")) job.time_limit = duration(arguments.text("limit"));
   job.stop.grace = duration(arguments.text("grace", "30s"));
+  if (arguments.has("saves_every") || arguments.plain.size() > 1) {
+    job.checkpoint.emplace();
+    job.checkpoint->grace = job.stop.grace;
+    if (arguments.has("saves_every"))
+      job.checkpoint->interval = duration(arguments.text("saves_every"));
+  }
   job.retry.max = arguments.number("retry", 0);
   if (arguments.text("lost") == "fails") job.retry.on = {RetryCause::kFailure};
   job.retry.backoff = duration(arguments.text("backoff", "1s"));
@@ -261,6 +269,10 @@ class Player {
       options_.policy = words.at(0);
       return "";
     }
+    if (verb == "consolidate") {
+      options_.consolidate = Consolidate::kOn;
+      return "";
+    }
     if (verb == "parse") {
       std::string text;
       for (const std::string& line : command.body) text += line + "\n";
@@ -280,6 +292,7 @@ class Player {
       QueueSpec queue;
       queue.name = words.at(0);
       queue.priority = arguments.number("priority", 0);
+      queue.preempts = arguments.text("preempts") == "yes";
       if (arguments.has("gpu")) queue.devices["gpu"] = arguments.number("gpu", 0) * 1000;
       if (arguments.has("cpu")) queue.cpu = parse_cores(arguments.text("cpu")).value();
       return world.add_queue(queue), "";

@@ -251,7 +251,9 @@ TEST(Config, ReadsEveryKey) {
   const auto done = read_config_text(
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
-      "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\ncpu = 4\nmemory = \"2Gi\"\n"
+      "consolidate = true\n"
+      "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
+      "\"2Gi\"\n"
       "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n"
       "[links]\nmachine = \"m.xml\"\nnetwork = \"infiniband\"\ncard = \"400Gbps\"\n"
       "pcie = \"200Gbps\"\nnvlink = \"3600Gbps\"\n",
@@ -260,10 +262,13 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.state, "/x");
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
+  EXPECT_TRUE(config.consolidate);
   ASSERT_EQ(config.queues.size(), 2u);
   EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
   EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
   EXPECT_FALSE(config.queues[0].open);
+  EXPECT_TRUE(config.queues[0].preempts);
+  EXPECT_FALSE(config.queues[1].preempts);
   EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
   ASSERT_TRUE(config.links);
   EXPECT_EQ(config.links->machine, "m.xml");

@@ -17,13 +17,13 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr std::array kKeys = {
-    "state"sv,           "listen"sv,          "policy"sv, "node"sv,
-    "devices"sv,         "plugins"sv,         "queues"sv, "reconcile_interval"sv,
-    "policy_settings"sv, "usage_half_life"sv, "links"sv,  "backfill"sv,
-    "default_run"sv,     "run_times"sv};
+    "state"sv,           "listen"sv,          "policy"sv,     "node"sv,
+    "devices"sv,         "plugins"sv,         "queues"sv,     "reconcile_interval"sv,
+    "policy_settings"sv, "usage_half_life"sv, "links"sv,      "backfill"sv,
+    "default_run"sv,     "run_times"sv,       "consolidate"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
-    "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv,
+    "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv, "preempts"sv,
 };
 constexpr std::array kGuaranteeKeys = {"cpu"sv, "memory"sv, "devices"sv};
 constexpr std::array kTenantKeys = {"cpu"sv, "memory"sv, "devices"sv, "running_jobs"sv};
@@ -148,6 +148,7 @@ Result<QueueSpec> read_queue(const toml::table& table, const std::string& prefix
   if (queue.name.empty()) return at(table.source(), prefix + "name", "the queue has no name");
   if (auto done = read_exact(table, "priority", prefix, queue.priority); !done) return done.error();
   if (auto done = read_exact(table, "open", prefix, queue.open); !done) return done.error();
+  if (auto done = read_exact(table, "preempts", prefix, queue.preempts); !done) return done.error();
   if (auto done = read_exact(table, "weight", prefix, queue.weight); !done) return done.error();
   if (table.contains("weight") && queue.weight < 1)
     return at(table.get("weight")->source(), prefix + "weight", "the weight is below 1");
@@ -297,6 +298,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
         std::pair{"policy"sv, &config.policy}, std::pair{"node"sv, &config.node_name},
         std::pair{"devices"sv, &config.devices}, std::pair{"plugins"sv, &config.plugins}})
     if (auto done = read(root, key, "", any_text, *into); !done) return done;
+  if (auto done = read_exact(root, "consolidate", "", config.consolidate); !done) return done;
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;

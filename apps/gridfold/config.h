@@ -48,6 +48,8 @@ struct DaemonConfig {
   // Whether plans go by what earlier runs took, where any are known, rather than
   // by limits alone.
   bool learned_run_times = false;
+  // Whether work that can be moved is moved, so that blocked jobs find room.
+  bool consolidate = false;
   std::vector<QueueSpec> queues = {QueueSpec{}};
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;

@@ -206,8 +206,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.on_committed = [this](Instant, const Decisions& decisions) {
     waiters.committed(decisions);
   };
-  solver = std::make_unique<SolveThread>();
   EngineOptions engine;
+  if (config.consolidate) engine.consolidation.consolidate = Consolidate::kOn;
+  solver = std::make_unique<SolveThread>();
   engine.usage_half_life = config.usage_half_life;
   engine.backfill = config.backfill;
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();

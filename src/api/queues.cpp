@@ -29,6 +29,7 @@ void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usa
   json.key("open").boolean(queue.open);
   if (queue.weight > 0) json.key("weight").number(queue.weight);
   if (usage.share) json.key("share_millionths").number(*usage.share);
+  json.key("preempts").boolean(queue.preempts);
   json.key("running_jobs").number(usage.running_jobs);
   write_limit(json, "limit_running_jobs", queue.limit.running_jobs);
   write_limit(json, "longest_run_ns", queue.longest_run);

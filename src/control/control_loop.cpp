@@ -134,6 +134,7 @@ struct ControlLoop::State {
   void forget_if_recorded(TaskId task, std::uint32_t attempt);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   void committed(Instant now, const Decisions& decisions);
+  void stop_what_is_saved(const TaskReported& report);
   bool owns_store();
   void refuse_waiting();
   void rejected(const Decisions& decisions, const Error& error);
@@ -510,6 +511,8 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
     const auto* failed = std::get_if<LaunchFailed>(&event);
     if (cleaned != nullptr) forget_if_recorded(cleaned->task, cleaned->attempt);
     if (failed != nullptr) forget_if_recorded(failed->task, failed->attempt);
+    const auto* reported = std::get_if<TaskReported>(&event);
+    if (reported != nullptr && reported->report.saved) stop_what_is_saved(*reported);
   }
   if (options.on_committed) options.on_committed(now, decisions);
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
@@ -614,6 +617,26 @@ void ControlLoop::State::stop(const JobRecord& record, std::uint32_t index, Stop
                 how.grace});
 }
 
+// A job that was asked to save before its stop has said that it did: it need not
+// use up the grace that it has for saving, and is stopped as any other. Its word
+// counts for all of its tasks.
+void ControlLoop::State::stop_what_is_saved(const TaskReported& report) {
+  const JobRecord* record = engine.job(report.task.job);
+  if (record == nullptr || !record->spec->checkpoint || report.task.index >= record->tasks.size())
+    return;
+  const TaskRecord& speaker = record->tasks[report.task.index];
+  if (speaker.attempt != report.attempt || speaker.phase != TaskPhase::kStopping) return;
+  for (std::uint32_t i = 0; i < record->tasks.size(); ++i) {
+    const TaskRecord& task = record->tasks[i];
+    if (task.phase != TaskPhase::kStopping || task.shed != speaker.shed) continue;
+    backend.stop({{record->id, i},
+                  task.attempt,
+                  engine.nodes()[task.allocation.node.value].spec.name,
+                  record->spec->stop.signal,
+                  record->spec->stop.grace});
+  }
+}
+
 void ControlLoop::State::run_reconcile(HeldOrders held) {
   reconcile_at = options.reconcile_interval.ns <= 0 ? Instant::never()
                                                     : clock.now() + options.reconcile_interval;
@@ -631,7 +654,8 @@ void ControlLoop::State::run_reconcile(HeldOrders held) {
   }
   for (const auto& again : result.stop) {
     const JobRecord& record = *engine.job(again.task.job);
-    stop(record, again.task.index, record.stopping);
+    const bool is_shed = record.tasks[again.task.index].shed;
+    stop(record, again.task.index, is_shed ? StopCause::kPreempt : record.stopping);
   }
   for (const StopOrder& order : result.kill) backend.stop(order);
   for (const auto& again : result.forget) backend.forget(again.task, again.attempt);

@@ -203,6 +203,7 @@ void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRe
   write_allocation(json, "at", task.allocation, nodes);
   write_allocation(json, "claim", task.claim, nodes);
   write_why(json, task.why, nodes);
+  if (task.shed) json.key("shed").boolean(true);
   write_time(json, "not_before", task.not_before);
   write_time(json, "started_at", task.started_at);
   if (task.exit) {
@@ -219,6 +220,7 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   task.allocation = allocation_from(json, "at", find_node);
   task.claim = allocation_from(json, "claim", find_node);
   task.why = why_from(json, find_node);
+  task.shed = json.value("shed", false);
   task.not_before = time_from(json, "not_before");
   task.started_at = time_from(json, "started_at");
   if (const auto it = json.find("exit"); it != json.end()) {

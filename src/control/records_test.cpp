@@ -74,6 +74,7 @@ TEST(Records, AnAllocationReadsBackWithItsStart) {
   job.tasks[0].allocation = {NodeId(0), 1, 4};
   job.tasks[1].allocation = {NodeId(0), 2};
   job.tasks[1].claim = {NodeId(0), 1, 0};
+  job.tasks[1].shed = true;
   const auto back =
       decode_job(JobId(7), encode_job(job, nodes), [](std::string_view) { return NodeId(0); });
   ASSERT_TRUE(back) << back.error().describe();

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "engine/lost_work.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -304,6 +305,7 @@ void Engine::State::undo_from(std::uint64_t from) {
       configure_queue(it->first, it->second ? &*it->second : nullptr);
     random.restore(undone.random);
     if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
+    while (!moves.empty() && moves.back().first >= undone.number) moves.pop_back();
     std::erase_if(ended, [&](const auto& entry) { return entry.first == undone.number; });
   }
   quota_freed = true;
@@ -319,7 +321,8 @@ std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
   return limit;
 }
 
-// The earliest of: its time limit, and the restarts that wait for their time.
+// The earliest of: its time limit, the restarts that wait for their time, and
+// when it may be evicted again.
 void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
@@ -330,6 +333,10 @@ void Engine::State::set_timer(EngineJob& job) {
     for (const TaskRecord& task : record.tasks) {
       if (task.phase == TaskPhase::kBackoff) due = std::min(due, task.not_before);
     }
+  }
+  if (runs && record.evictions > 0 && may_be_safe(job)) {
+    const Instant safe = safe_until(record, options.eviction);
+    if (safe > now) due = std::min(due, safe);
   }
   if (due == job.timer) return;
   if (!job.timer.is_never()) timers.erase({job.timer, record.id});

@@ -39,6 +39,33 @@ namespace gridfold {
 // difference): for tests, since it costs a look at every record.
 enum class Verify : std::uint8_t { kOff, kEveryStep };
 
+// What stopping a job costs, and how often it may be stopped.
+struct EvictionOptions {
+  // From a job's stop to where its next run works again.
+  Duration restart_cost = Duration::seconds(30);
+  // A job that was evicted may not be again before its next run has lasted as
+  // long as the work that it lost then, and at least so long.
+  Duration least_progress = Duration::minutes(10);
+  // So often and no more. Both hold for work with rights to its place: a filler
+  // has none, and only costs more the sooner it would be evicted again.
+  std::int32_t max_evictions = 5;
+  // Of a search for victims; beyond it the best set so far is taken.
+  std::int64_t search_steps = 200'000;
+};
+
+// Moving work that can be moved, so that blocked jobs find room in one place.
+enum class Consolidate : std::uint8_t { kOff, kOn };
+struct ConsolidationOptions {
+  Consolidate consolidate = Consolidate::kOff;
+  // At most so many moves in an hour: the larger of a number and a share of the
+  // jobs that run.
+  std::int32_t moves_an_hour = 4;
+  std::int32_t moved_per_cent_an_hour = 2;
+  // A job that can start at once instead of later is worth its devices for so
+  // long; moves that cost more are not made.
+  Duration worth = Duration::minutes(10);
+};
+
 struct EngineOptions {
   std::uint64_t seed = 0;
   Verify verify = Verify::kOff;
@@ -55,6 +82,8 @@ struct EngineOptions {
   // How the domains of each level are joined (topology/site_fabric.h checks it).
   std::vector<LevelLinks> fabric;
   BackfillOptions backfill;
+  EvictionOptions eviction;
+  ConsolidationOptions consolidation;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.

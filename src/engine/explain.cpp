@@ -153,6 +153,9 @@ std::vector<Reason> Engine::explain(JobId id) const {
   const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
   s.add_round_reasons(*job, reasons, before_room);
+  if (job->group != nullptr && job->group->parked == PendingGroup::Parked::kForRoom) {
+    if (auto safe = s.safe_victims(*job)) reasons.push_back(std::move(*safe));
+  }
   if (job->group != nullptr || record.reservation) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);

@@ -10,6 +10,7 @@
 #include <cassert>
 
 #include "base/planted.h"
+#include "engine/lost_work.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -127,7 +128,7 @@ void Engine::State::apply(const Event& event) {
             task.exit = e.status;
             task.phase = TaskPhase::kCleaning;
             if (task.started_at.is_never()) task.started_at = now;
-            if (job->record.stopping != StopCause::kNone) return;
+            if (job->record.stopping != StopCause::kNone || task.shed) return;
             const Retry& retry = job->record.spec->retry;
             if (e.status.ok()) {
               let_go(*job, e.task.index);
@@ -169,8 +170,9 @@ void Engine::State::apply(const Event& event) {
               return;
             }
             vacate(*job, e.task.index);
-            task.phase =
-                job->record.stopping == StopCause::kNone ? TaskPhase::kDone : TaskPhase::kIdle;
+            task.phase = job->record.stopping == StopCause::kNone && !task.shed ? TaskPhase::kDone
+                                                                                : TaskPhase::kIdle;
+            task.shed = false;
             settle(*job);
           },
           [&](const LaunchFailed& e) {
@@ -187,7 +189,8 @@ void Engine::State::apply(const Event& event) {
                                  {"node", cluster.record(node).spec.name},
                                  {"message", e.message}});
             if (e.fault == LaunchFault::kNode) node_fault(node);
-            if (job->record.stopping == StopCause::kNone) {
+            const bool was_shed = std::exchange(task.shed, false);
+            if (job->record.stopping == StopCause::kNone && !was_shed) {
               begin_stop(
                   *job,
                   e.fault == LaunchFault::kNode ? StopCause::kRequeue : StopCause::kTaskFailed,
@@ -339,6 +342,12 @@ void Engine::State::fire_timers() {
         launch(job, i, 0, 0);
       }
     }
+    // No longer safe: those who may stop it look again.
+    if (safe_until(record, options.eviction) <= now && record.evictions > 0) {
+      for (const TaskRecord& task : record.tasks) {
+        if (holds_allocation(task.phase)) freed.push_back(task.allocation.node);
+      }
+    }
     set_timer(job);
   }
 }
@@ -376,7 +385,7 @@ void Engine::State::end_claiming(EngineJob& job) {
 void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const TaskRecord& task = job.record.tasks[index];
   const Request& request = request_of(job, index);
-  const bool leaves = job.record.stopping != StopCause::kNone ||
+  const bool leaves = job.record.stopping != StopCause::kNone || task.shed ||
                       (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
   cluster.take(task.allocation, {job.record.id, index}, request,
                leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
@@ -406,7 +415,8 @@ void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
 void Engine::State::let_go(EngineJob& job, std::uint32_t index) {
   const NodeId node = job.record.tasks[index].allocation.node;
   cluster.set_staying(node, {job.record.id, index}, Cluster::Staying::kLeaves);
-  if (!cluster.claims(node).empty() || filler_holdings > 0) freed.push_back(node);
+  if (!cluster.claims(node).empty() || filler_holdings > 0 || queues.any_preempts())
+    freed.push_back(node);
 }
 
 void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
@@ -501,6 +511,19 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
   settle(job);
 }
 
+// Stops some tasks of a gang that goes on without them.
+void Engine::State::shed(EngineJob& job, std::span<const std::uint32_t> tasks, Reason reason) {
+  for (const std::uint32_t index : tasks) {
+    TaskRecord& task = job.record.tasks[index];
+    task.shed = true;
+    task.phase = TaskPhase::kStopping;
+    out.list.emplace_back(StopTask{{job.record.id, index}, task.attempt, StopCause::kPreempt});
+    let_go(job, index);
+  }
+  job.record.reason = std::move(reason);
+  settle(job);
+}
+
 // Moves the job on when its tasks allow it.
 void Engine::State::settle(EngineJob& job) {
   JobRecord& record = job.record;
@@ -548,6 +571,7 @@ void Engine::State::settle(EngineJob& job) {
     queues.charge(job.queue, *job.requests[0], +1);
   for (TaskRecord& task : record.tasks) {
     task.phase = TaskPhase::kIdle;
+    task.shed = false;
     task.retries = 0;
     task.allocation = Allocation{};
     task.why = WhyHere{};
@@ -615,8 +639,9 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
   const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
   vacate(job, index);
   task.not_before = Instant::never();
-  const bool stopping = job.record.stopping != StopCause::kNone;
+  const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
   task.phase = was_over && !stopping ? TaskPhase::kDone : TaskPhase::kIdle;
+  task.shed = false;
   if (stopping || was_over) {
     settle(job);
   } else {

@@ -1,231 +1,237 @@
-// Fillers give their place back to work that has a right to it. The plan is
-// made whole, gang and victims together, and taken whole: room that the
-// victims leave is earmarked until the job starts, so nobody slips in between.
+// Room is taken from those who must give way (eviction_rights.h). Whom to stop
+// and where the job then fits is one question (victims.h); the answer is tried
+// out on the books, with the placer that places everything else, and taken
+// whole: room that the victims leave is earmarked until the job starts, so
+// nobody slips in between.
 #include <algorithm>
 
-#include "engine/device_fit.h"
+#include "base/planted.h"
+#include "engine/absence.h"
+#include "engine/lost_work.h"
 #include "engine/state.h"
 
 namespace gridfold {
 namespace {
 
-struct Victim {
-  TaskId task;
-  const Request* request = nullptr;
-  std::uint64_t devices = 0;
-  std::int32_t start = kNoPartition;
-  std::int32_t priority = 0;
-  std::int64_t run_ns = 0;  // what stopping it may lose
-};
+bool is_leaving(const JobRecord& record, const TaskRecord& task) {
+  return record.stopping != StopCause::kNone || task.shed ||
+         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
+}
 
 }  // namespace
 
-// A plan for the whole gang: who goes, and who gets what they leave.
-struct Engine::State::Eviction {
-  std::set<JobId> doomed;  // filler jobs that the plan stops
-  std::vector<std::pair<std::uint32_t, Allocation>> claims;
-  std::map<NodeId, std::vector<std::pair<const Request*, Allocation>>> claimed;
-  std::int64_t lost_ns = 0;
-
-  bool is_better_than(const Eviction& other) const {
-    return doomed.size() != other.doomed.size() ? doomed.size() < other.doomed.size()
-                                                : lost_ns < other.lost_ns;
-  }
-};
-
-struct Engine::State::NodeEviction {
-  Allocation at;  // no node: there is no room
-  std::vector<TaskId> victims;
-  std::int64_t lost_ns = 0;
-};
-
-// The fewest fillers of the node, least valued first, whose leaving makes room
-// for one task; no node when all of them do not suffice.
-Engine::State::NodeEviction Engine::State::evict_on(const Eviction& so_far, NodeId node,
-                                                    const Request& request) {
-  NodeEviction plan;
-  // The node's room once all that leaves has left, the plan so far included.
-  Cluster::Scratch book;
-  cluster.planned(node, book);
-  for (const Holding& holding : cluster.holdings(node)) {
-    if (!holding.leaves && so_far.doomed.count(holding.job) != 0)
-      Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
-  }
-  if (const auto it = so_far.claimed.find(node); it != so_far.claimed.end()) {
-    for (const auto& [claimant, at] : it->second)
-      Cluster::take_out(book, *claimant, at.devices, at.start);
-  }
-
-  std::vector<Victim> candidates;
-  for (const Holding& holding : cluster.holdings(node)) {
-    if (holding.leaves || so_far.doomed.count(holding.job) != 0) continue;
-    const EngineJob& other = jobs.at(holding.job);
-    if (!is_filler(other)) continue;
-    const Instant since = other.record.started_at;
-    candidates.push_back({holding.task(), &cluster.request(holding.request), holding.devices,
-                          holding.start(), other.record.spec->priority,
-                          since.is_never() ? 0 : (now - since).ns});
-  }
-  std::sort(candidates.begin(), candidates.end(), [](const Victim& a, const Victim& b) {
-    if (a.priority != b.priority) return a.priority < b.priority;
-    if (a.run_ns != b.run_ns) return a.run_ns < b.run_ns;
-    return b.task < a.task;
-  });
-  std::size_t used = 0;
-  while (!fits(book.room(), request) && used < candidates.size()) {
-    const Victim& victim = candidates[used++];
-    Cluster::add_back(book, *victim.request, victim.devices, victim.start);
-  }
-  if (!fits(book.room(), request)) return plan;
-  // Spare whoever turns out not to be needed, the most valued first.
-  for (std::size_t i = used; i-- > 0;) {
-    const Victim& victim = candidates[i];
-    Cluster::take_out(book, *victim.request, victim.devices, victim.start);
-    if (fits(book.room(), request)) continue;
-    Cluster::add_back(book, *victim.request, victim.devices, victim.start);
-    plan.victims.push_back(victim.task);
-    plan.lost_ns += victim.run_ns;
-  }
-  const std::uint64_t devices = policy->choose(book.room(), request).devices;
-  plan.at = {node, devices, choose_start(book.room(), request, devices)};
-  return plan;
+bool Engine::State::may_evict(const EngineJob& job) const {
+  return !is_filler(job) && (filler_holdings > 0 || may_evict_by_priority(job));
 }
 
-// Adds the task where it costs least to the plan; false when nowhere.
-bool Engine::State::evict_for(Eviction& plan, std::uint32_t task, const Request& request,
-                              std::span<const NodeId> nodes) {
-  const auto better = [&](const NodeEviction& a, const NodeEviction& b) {
-    if (a.victims.size() != b.victims.size()) return a.victims.size() < b.victims.size();
-    if (a.lost_ns != b.lost_ns) return a.lost_ns < b.lost_ns;
-    return cluster.name_rank(a.at.node) < cluster.name_rank(b.at.node);
-  };
-  NodeEviction best;
-  for (const NodeId node : nodes) {
-    if (!cluster.usable(node)) continue;
-    NodeEviction here = evict_on(plan, node, request);
-    if (!here.at.node.is_none() && (best.at.node.is_none() || better(here, best)))
-      best = std::move(here);
-    if (!best.at.node.is_none() && best.victims.empty()) break;
+// Candidates and what leaves already, as of now.
+void Engine::State::gather_victims(const std::function<bool(const EngineJob&)>& may_stop,
+                                   Stop stop) {
+  pool.leaving.clear();
+  pool.candidates.clear();
+  pool.groups.clear();
+  leavers.clear();
+  // By what the nodes hold, not by the jobs: most of those may be waiting.
+  holders.clear();
+  for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+    for (const Holding& holding : cluster.holdings(NodeId(n))) holders.push_back(holding.job);
   }
-  if (best.at.node.is_none()) return false;
-  for (const TaskId victim : best.victims) plan.doomed.insert(victim.job);
-  plan.lost_ns += best.lost_ns;
-  plan.claims.emplace_back(task, best.at);
-  plan.claimed[best.at.node].emplace_back(&request, best.at);
-  return true;
+  std::sort(holders.begin(), holders.end());
+  holders.erase(std::unique(holders.begin(), holders.end()), holders.end());
+  for (const JobId id : holders) {
+    EngineJob* job = &jobs.at(id);
+    const JobRecord& record = job->record;
+    if (record.stopping == StopCause::kNone && may_stop(*job)) add_candidates(*job, stop);
+    for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
+      const TaskRecord& task = record.tasks[i];
+      if (holds_allocation(task.phase) && is_leaving(record, task))
+        leavers.push_back({{record.id, i}, task.allocation, &request_of(*job, i)});
+    }
+  }
 }
 
-// All of the gang's minimum beneath the domain, as its topology asks. A wish for
-// more tasks, or to be near, does not stop anyone.
-bool Engine::State::evict_within(Eviction& plan, const EngineJob& job, DomainId domain) {
-  const TopologyWish& wish = job.record.spec->topology;
-  const DomainTree& tree = domains.tree();
-  std::vector<std::pair<std::uint32_t, const Request*>> tasks;
-  std::uint32_t first = 0;
-  for (std::size_t r = 0; r < job.requests.size(); ++r) {
-    const Role& role = job.record.spec->roles[r];
-    for (std::int32_t k = 0; k < role.min; ++k)
-      tasks.emplace_back(first + static_cast<std::uint32_t>(k), job.requests[r]);
-    first += static_cast<std::uint32_t>(role.count);
+// The job as a whole, and each of its tasks that its gang could do without.
+void Engine::State::add_candidates(const EngineJob& job, Stop stop) {
+  const JobRecord& record = job.record;
+  const auto first = static_cast<std::uint32_t>(pool.leaving.size());
+  std::int64_t weight = 0;
+  std::vector<VictimCandidate> surplus;
+  std::uint32_t index = 0;
+  for (std::size_t r = 0; r < record.spec->roles.size(); ++r) {
+    const Role& role = record.spec->roles[r];
+    const std::int64_t each = weight_of(role.each);
+    const auto group = static_cast<std::int32_t>(pool.groups.size());
+    const std::size_t surplus_before = surplus.size();
+    // Rounds decide themselves how large their jobs are.
+    const bool may_shed = role.min < role.count && stop == Stop::kToWait && !job.by_rounds;
+    std::int32_t running = 0;
+    for (std::int32_t k = 0; k < role.count; ++k, ++index) {
+      const TaskRecord& task = record.tasks[index];
+      if (!holds_allocation(task.phase) || is_leaving(record, task)) continue;
+      weight += each;
+      const auto at = static_cast<std::uint32_t>(pool.leaving.size());
+      pool.leaving.push_back({task.allocation.node, index, job.requests[r], task.allocation.devices,
+                              task.allocation.start});
+      if (task.phase != TaskPhase::kHeld && task.phase != TaskPhase::kRunning) continue;
+      ++running;
+      if (may_shed && role.multiple_of == 1)
+        surplus.push_back({record.id, lost_by_shedding(each, options.eviction),
+                           record.spec->priority, at, at + 1, group});
+    }
+    if (running > role.min && surplus.size() > surplus_before) {
+      pool.groups.push_back(running - role.min);
+    } else {
+      surplus.resize(surplus_before);
+    }
   }
-  const std::string& level = wish.segments ? wish.segments->within : wish.spread;
-  std::vector<DomainId> parts;  // of that level
-  for (const DomainId part : tree.domains_at(level)) {
-    if (tree.contains(domain, part)) parts.push_back(part);
-  }
+  const auto last = static_cast<std::uint32_t>(pool.leaving.size());
+  if (first == last) return;
+  const std::int64_t lost = stop == Stop::kToWait
+                                ? lost_by_stopping(record, weight, now, options.eviction)
+                                : lost_by_moving(record, weight, now, options.eviction);
+  pool.candidates.push_back({record.id, lost, record.spec->priority, first, last});
+  pool.candidates.insert(pool.candidates.end(), surplus.begin(), surplus.end());
+}
 
-  if (wish.segments) {
-    const auto size = static_cast<std::size_t>(wish.segments->size);
-    for (std::size_t at = 0; at < tasks.size(); at += size) {
-      std::optional<Eviction> best;
-      for (const DomainId part : parts) {
-        Eviction with = plan;
-        bool held = true;
-        for (std::size_t i = at; i < std::min(at + size, tasks.size()) && held; ++i)
-          held = evict_for(with, tasks[i].first, *tasks[i].second, tree.nodes_beneath(part));
-        if (held && (!best || with.is_better_than(*best))) best = std::move(with);
-      }
-      if (!best) return false;
-      plan = std::move(*best);
-    }
-    return true;
+std::optional<VictimAnswer> Engine::State::find_victims(
+    const EngineJob& job, std::function<bool(std::span<const std::uint32_t>)> accepts) {
+  std::vector<GangPart> parts;
+  const auto& roles = job.record.spec->roles;
+  for (std::size_t r = 0; r < roles.size(); ++r)
+    parts.push_back({job.requests[r], roles[r].min, roles[r].min});
+  std::vector<NodeId> nodes;
+  for (const Leaver& leaver : leavers) nodes.push_back(leaver.at.node);
+  return victim_search.find({parts, &job.record.spec->topology, &pool, nodes,
+                             options.eviction.search_steps, std::move(accepts)});
+}
+
+// What leaves with these candidates; each task once.
+std::vector<Engine::State::Leaver> Engine::State::leaving_with(
+    std::span<const std::uint32_t> victims) const {
+  std::vector<Leaver> list;
+  for (const std::uint32_t victim : victims) {
+    const JobId job = pool.candidates[victim].job;
+    for (const Leaving& one : pool.leaving_of(victim))
+      list.push_back({{job, one.task}, {one.node, one.devices, one.start}, one.request});
   }
-  if (!wish.spread.empty()) {
-    // Each task to the emptiest domain that takes it.
-    std::vector<std::pair<std::size_t, DomainId>> emptiest;
-    for (const DomainId part : parts) emptiest.emplace_back(0, part);
-    for (const auto& [task, request] : tasks) {
-      std::sort(emptiest.begin(), emptiest.end());
-      const auto taken = std::find_if(emptiest.begin(), emptiest.end(), [&](const auto& part) {
-        return evict_for(plan, task, *request, tree.nodes_beneath(part.second));
-      });
-      if (taken == emptiest.end()) return false;
-      ++taken->first;
-    }
-    return true;
-  }
-  return std::all_of(tasks.begin(), tasks.end(), [&](const auto& task) {
-    return evict_for(plan, task.first, *task.second, tree.nodes_beneath(domain));
-  });
+  return list;
+}
+
+// Where the job's minimum would go without these victims and without whatever
+// leaves already; nothing when it would not fit. The books stay as they are.
+std::vector<Engine::State::Placed> Engine::State::place_without(
+    EngineJob& job, std::span<const std::uint32_t> victims) {
+  const Absence leaving(*this, leavers, Cluster::Staying::kLeaves);
+  const Absence doomed(*this, leaving_with(victims), Cluster::Staying::kStays);
+  std::vector<std::int64_t> least;
+  for (const Role& role : job.record.spec->roles) least.push_back(role.min);
+  std::vector<Placed> placed = place(job, least).tasks;
+  for (auto it = placed.rbegin(); it != placed.rend(); ++it)
+    cluster.give_back(it->allocation.node, {job.record.id, it->task});
+  return placed;
 }
 
 bool Engine::State::preempt_for(EngineJob& job) {
-  if (is_filler(job) || filler_holdings == 0) return false;
-  const TopologyWish& wish = job.record.spec->topology;
-  const DomainTree& tree = domains.tree();
-  std::optional<Eviction> best;
-  const auto consider = [&](DomainId domain) {
-    Eviction plan;
-    if (evict_within(plan, job, domain) && (!best || plan.is_better_than(*best)))
-      best = std::move(plan);
-  };
-  if (wish.require.empty()) {
-    consider(DomainTree::root());
-  } else {
-    for (const DomainId domain : tree.domains_at(wish.require)) consider(domain);
+  if (!may_evict(job)) return false;
+  gather_victims(
+      [&](const EngineJob& other) {
+        const EvictionRight right = right_to_evict(job, other);
+        return right == EvictionRight::kFiller || right == EvictionRight::kPriority;
+      },
+      Stop::kToWait);
+  auto found = find_victims(job, {});
+  if (!found) return false;
+  if (GRIDFOLD_PLANTED_BUG(bystander_evicted)) {
+    for (std::uint32_t other = 0; other < pool.candidates.size(); ++other) {
+      const auto& victims = found->victims;
+      const bool fresh = std::none_of(victims.begin(), victims.end(), [&](std::uint32_t victim) {
+        return pool.candidates[victim].job == pool.candidates[other].job;
+      });
+      if (fresh && pool.candidates[other].group < 0) {
+        found->victims.push_back(other);
+        break;
+      }
+    }
   }
-  if (!best) return false;
-  carry_out(job, std::move(*best));
+  const std::vector<Placed> placed = place_without(job, found->victims);
+  if (placed.empty()) return false;
+  claim_places(job, placed);
+  std::vector<JobId> victims;
+  for (const std::uint32_t victim : found->victims) victims.push_back(pool.candidates[victim].job);
+  std::sort(victims.begin(), victims.end());
+  victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
+  out.list.emplace_back(Preempted{job.record.id, victims});
+  stop_victims(job, found->victims);
   return true;
 }
 
-// Tasks of one role are alike: their places are numbered along the tree, as
-// those of a gang that evicts nobody. Segments have their order already.
-void Engine::State::number_claims(const EngineJob& job, Eviction& plan) {
-  if (job.record.spec->topology.segments) return;
-  const DomainTree& tree = domains.tree();
-  for (auto first = plan.claims.begin(); first != plan.claims.end();) {
-    const Request* request = &request_of(job, first->first);
-    const auto last = std::find_if(first, plan.claims.end(), [&](const auto& claim) {
-      return &request_of(job, claim.first) != request;
-    });
-    std::vector<Allocation> places;
-    for (auto it = first; it != last; ++it) places.push_back(it->second);
-    std::stable_sort(places.begin(), places.end(), [&](const Allocation& a, const Allocation& b) {
-      return tree.domain_of(a.node) < tree.domain_of(b.node);
-    });
-    for (std::size_t i = 0; first != last; ++first, ++i) first->second = places[i];
+// That the job could start in the place of others, were those not safe for now.
+std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
+  if (!may_evict_by_priority(job)) return std::nullopt;
+  bool any = false;
+  gather_victims(
+      [&](const EngineJob& other) {
+        const EvictionRight right = right_to_evict(job, other);
+        any |= right == EvictionRight::kNotYet;
+        return right != EvictionRight::kNone;
+      },
+      Stop::kToWait);
+  if (!any) return std::nullopt;
+  const auto found = find_victims(job, {});
+  if (!found) return std::nullopt;
+  std::string names;
+  Instant until{};
+  JobId last = JobId::none();
+  for (const std::uint32_t number : found->victims) {
+    const EngineJob& victim = jobs.at(pool.candidates[number].job);
+    if (victim.record.id == last || right_to_evict(job, victim) != EvictionRight::kNotYet) continue;
+    last = victim.record.id;
+    names += (names.empty() ? "" : ",") + victim.record.uid;
+    until = std::max(until, safe_until(victim.record, options.eviction));
+  }
+  if (names.empty()) return std::nullopt;
+  return Reason(ReasonCode::kVictimsSafe, {{"victims", names}, {"until_ns", until.ns}});
+}
+
+// Its places are promised to the job, which waits for them to be left.
+void Engine::State::claim_places(EngineJob& job, const std::vector<Placed>& placed) {
+  touch(job);
+  leave_queue(job);
+  for (const Placed& at : placed) {
+    job.record.tasks[at.task].claim = at.allocation;
+    book_claim(job, at.task);
+    freed.push_back(at.allocation.node);  // perhaps it can start at once
+  }
+  begin_claiming(job);
+}
+
+void Engine::State::stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims) {
+  std::vector<VictimCandidate> doomed;
+  for (const std::uint32_t victim : victims) doomed.push_back(pool.candidates[victim]);
+  std::sort(doomed.begin(), doomed.end(), [](const VictimCandidate& a, const VictimCandidate& b) {
+    return std::pair(a.job, a.first) < std::pair(b.job, b.first);
+  });
+  for (auto it = doomed.begin(); it != doomed.end();) {
+    EngineJob& victim = jobs.at(it->job);
+    touch(victim);
+    if (it->group < 0) {
+      evict(victim, Reason(ReasonCode::kPreempted, {{"by", by.record.uid}}));
+      ++it;
+      continue;
+    }
+    std::vector<std::uint32_t> tasks;
+    for (; it != doomed.end() && it->job == victim.record.id; ++it)
+      tasks.push_back(pool.leaving[it->first].task);
+    shed(victim, tasks,
+         Reason(ReasonCode::kShed,
+                {{"by", by.record.uid}, {"tasks", static_cast<std::int64_t>(tasks.size())}}));
   }
 }
 
-// Takes the plan whole.
-void Engine::State::carry_out(EngineJob& job, Eviction plan) {
-  if (goes_by_tree(job)) number_claims(job, plan);
-  touch(job);
-  leave_queue(job);
-  for (const auto& [task, allocation] : plan.claims) {
-    job.record.tasks[task].claim = allocation;
-    book_claim(job, task);
-    freed.push_back(allocation.node);  // perhaps it can start at once
-  }
-  begin_claiming(job);
-  out.list.emplace_back(Preempted{job.record.id, {plan.doomed.begin(), plan.doomed.end()}});
-  for (const JobId id : plan.doomed) {
-    EngineJob& victim = jobs.at(id);
-    touch(victim);
-    begin_stop(victim, StopCause::kPreempt,
-               Reason(ReasonCode::kPreempted, {{"by", job.record.uid}}));
-  }
+void Engine::State::evict(EngineJob& job, Reason reason) {
+  job.record.evicted_at = now;
+  job.record.evicted_work = unsaved_work(job.record, now);
+  begin_stop(job, StopCause::kPreempt, std::move(reason));
 }
 
 }  // namespace gridfold

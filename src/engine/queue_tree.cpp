@@ -62,6 +62,7 @@ QueueId QueueTree::place_of(std::string_view queue, std::string_view tenant) {
 void QueueTree::configure(const QueueSpec& spec) {
   Queue& queue = queues_[intern(spec.name).value];
   shared_ -= has_share(queue.spec);
+  preempting_ += spec.preempts - queue.spec.preempts;
   queue.spec = spec;
   queue.exists = true;
   shared_ += has_share(spec);
@@ -73,6 +74,7 @@ void QueueTree::remove(std::string_view name) {
   Queue& queue = queues_[id->value];
   shared_ -= has_share(queue.spec);
   queue.exists = false;
+  preempting_ -= queue.spec.preempts;
   queue.spec = QueueSpec{};
   queue.spec.name = std::string(name);
 }
@@ -87,6 +89,21 @@ std::optional<QueueId> QueueTree::find(std::string_view name) const {
   const auto it = by_name_.find(name);
   if (it == by_name_.end()) return std::nullopt;
   return it->second;
+}
+
+bool QueueTree::contains(QueueId outer, QueueId inner) const {
+  for (QueueId id = inner; !id.is_none(); id = queues_[id.value].parent) {
+    if (id == outer) return true;
+  }
+  return false;
+}
+
+QueueId QueueTree::preempting(QueueId queue) const {
+  if (preempting_ == 0) return QueueId::none();
+  for (QueueId id = queue; !id.is_none(); id = queues_[id.value].parent) {
+    if (queues_[id.value].spec.preempts) return id;
+  }
+  return QueueId::none();
 }
 
 std::vector<QueueSpec> QueueTree::specs() const {

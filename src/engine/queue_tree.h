@@ -47,6 +47,12 @@ class QueueTree {
   QueueUsage usage(QueueId queue) const;
   std::int64_t cpu_used(QueueId place) const { return queues_[place.value].usage.cpu; }
   std::optional<QueueId> find(std::string_view name) const;
+  // Whether `inner` is `outer` or lies beneath it.
+  bool contains(QueueId outer, QueueId inner) const;
+  // The queue or its nearest ancestor whose order may be enforced by stopping
+  // work (QueueSpec::preempts); none: there is none.
+  QueueId preempting(QueueId queue) const;
+  bool any_preempts() const { return preempting_ > 0; }
   std::vector<QueueSpec> specs() const;
 
   // One task's holding or claim, added (count +1) or taken off (-1), here and
@@ -131,6 +137,7 @@ class QueueTree {
 
   const Cluster& cluster_;
   std::vector<Queue> queues_;
+  std::int32_t preempting_ = 0;  // queues that preempt
   std::map<std::string, QueueId, std::less<>> by_name_;
   std::size_t shared_ = 0;  // queues that have a weight or a guarantee
   Duration half_life_{};

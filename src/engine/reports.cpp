@@ -25,6 +25,11 @@ void Engine::State::take_report(EngineJob& job, std::uint32_t task, const TaskRe
   JobRecord& record = job.record;
   record.saved_at = now;
   if (report.save_time) record.save_time = *report.save_time;
+  if (record.stopping == StopCause::kPreempt) {
+    // It was asked to: nothing is lost after all.
+    if (!report.save_time) record.save_time = now - record.evicted_at;
+    record.evicted_work = {};
+  }
   if (std::find(reported_jobs.begin(), reported_jobs.end(), record.id) == reported_jobs.end())
     reported_jobs.push_back(record.id);
 }

@@ -25,6 +25,10 @@ void Engine::State::enter_queue(EngineJob& job) {
     ready.add(group.queue, order, &group);
   }
   group.jobs.insert(group.jobs.end(), order);  // most come in order
+  // Where rank gives rights, a new first may do what the others could not.
+  if (is_first && group.parked != PendingGroup::Parked::kNo &&
+      !queues.preempting(group.queue).is_none())
+    unpark(group);
 }
 
 void Engine::State::leave_queue(EngineJob& job) {
@@ -74,6 +78,25 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
   return book;
 }
 
+// Whether one of the group's tasks fits on a node that was freed, once whoever
+// gives way to its first job has left that node.
+bool Engine::State::fits_without_victims(const PendingGroup& group) const {
+  const EngineJob& job = jobs.at(group.jobs.begin()->job);
+  Cluster::Scratch book;
+  for (const NodeId node : freed) {
+    if (!cluster.usable(node)) continue;
+    cluster.planned(node, book);
+    for (const Holding& holding : cluster.holdings(node)) {
+      if (!holding.leaves && right_to_evict(job, jobs.at(holding.job)) != EvictionRight::kNone)
+        Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
+    }
+    for (const QueueTree::Ask& ask : group.asks) {
+      if (fits(book.room(), *ask.request)) return true;
+    }
+  }
+  return false;
+}
+
 // A parked group is looked at again only when a node on which one of its tasks
 // fits has got more room, or quota was given back. For work that may evict
 // fillers their room counts as well: else they would keep each gap from it.
@@ -91,6 +114,8 @@ void Engine::State::wake_groups() {
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
+    if (!group.filler && !queues.preempting(group.queue).is_none())
+      return fits_without_victims(group);
     return std::any_of(group.asks.begin(), group.asks.end(), [&](const QueueTree::Ask& ask) {
       Fit& fit = fits_freed[ask.request->id];
       if (fit.asked != asked_freed) fit = fit_on_freed(*ask.request, reclaimable);
@@ -103,6 +128,7 @@ void Engine::State::wake_groups() {
     const bool woken = group.parked == PendingGroup::Parked::kForQuota ? quota : has_room(group);
     if (woken) unpark(group);
   }
+  wake_first_to_consolidate();
 }
 
 Engine::State::Fit Engine::State::fit_on_freed(
@@ -169,7 +195,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
       return true;
     }
   }
-  if (filler_holdings > 0 && preempt_for(job)) return true;
+  if (preempt_for(job) || consolidate_for(job)) return true;
   park(group, PendingGroup::Parked::kForRoom);
   return false;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "engine/communication_cost.h"
 #include "engine/domain_slots.h"
 #include "engine/engine.h"
+#include "engine/eviction_rights.h"
 #include "engine/gang_placement.h"
 #include "engine/job_table.h"
 #include "engine/pending_key.h"
@@ -27,6 +29,7 @@
 #include "engine/score_table.h"
 #include "engine/turn.h"
 #include "engine/turn_order.h"
+#include "engine/victims.h"
 
 namespace gridfold {
 
@@ -180,6 +183,7 @@ struct Engine::State {
   void enter_queue(EngineJob& job);
   void leave_queue(EngineJob& job);
   void begin_stop(EngineJob& job, StopCause cause, Reason reason);
+  void shed(EngineJob& job, std::span<const std::uint32_t> tasks, Reason reason);
   void settle(EngineJob& job);
   void end(EngineJob& job, JobState state, Reason reason);
   void change_state(EngineJob& job, JobState to, Reason reason);
@@ -207,6 +211,7 @@ struct Engine::State {
     std::optional<StepTime> otherwise = std::nullopt;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
+  bool fits_without_victims(const PendingGroup& group) const;
   void wake_groups();
   Fit fit_on_freed(const Request& request, std::span<const Cluster::Scratch> reclaimable) const;
   void run_cycle();
@@ -235,18 +240,56 @@ struct Engine::State {
   // What the job's topology has against its start, if anything.
   std::optional<Reason> topology_reason(const EngineJob& job);
 
+  // --- eviction_rights.cpp ---
+  EvictionRight right_to_evict(const EngineJob& by, const EngineJob& victim) const;
+  bool may_evict_by_priority(const EngineJob& by) const;
+  // Whether having been evicted may keep the job from being so again.
+  bool may_be_safe(const EngineJob& job) const;
+
   // --- preempt.cpp ---
-  // Earmarks room of fillers for the job and stops them; false if that is not
+  // One task's holding, as it is off the books while a plan is tried out.
+  struct Leaver {
+    TaskId task;
+    Allocation at;
+    const Request* request = nullptr;
+  };
+  class Absence;
+  VictimSearch victim_search{cluster, domains};
+  VictimPool pool;              // of the plan being made; kept for their memory
+  std::vector<Leaver> leavers;  // likewise: what leaves already
+  std::vector<JobId> holders;   // likewise: who holds anything
+
+  // Whether there may be someone whom the job has a right to stop.
+  bool may_evict(const EngineJob& job) const;
+  // Earmarks room of victims for the job and stops them; false if that is not
   // enough.
   bool preempt_for(EngineJob& job);
-  struct Eviction;
-  struct NodeEviction;
-  NodeEviction evict_on(const Eviction& so_far, NodeId node, const Request& request);
-  bool evict_for(Eviction& plan, std::uint32_t task, const Request& request,
-                 std::span<const NodeId> nodes);
-  bool evict_within(Eviction& plan, const EngineJob& job, DomainId domain);
-  void number_claims(const EngineJob& job, Eviction& plan);
-  void carry_out(EngineJob& job, Eviction plan);
+  enum class Stop : std::uint8_t { kToWait, kToMove };
+  void gather_victims(const std::function<bool(const EngineJob&)>& may_stop, Stop stop);
+  void add_candidates(const EngineJob& job, Stop stop);
+  std::optional<VictimAnswer> find_victims(
+      const EngineJob& job, std::function<bool(std::span<const std::uint32_t>)> accepts);
+  std::vector<Leaver> leaving_with(std::span<const std::uint32_t> victims) const;
+  std::vector<Placed> place_without(EngineJob& job, std::span<const std::uint32_t> victims);
+  std::optional<Reason> safe_victims(const EngineJob& job);
+  void claim_places(EngineJob& job, const std::vector<Placed>& placed);
+  void stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims);
+  void evict(EngineJob& job, Reason reason);
+
+  // --- consolidate.cpp ---
+  struct Moves {
+    std::vector<Placed> own;                                    // of the job that gains
+    std::vector<std::pair<JobId, std::vector<Placed>>> places;  // of each victim
+  };
+  std::deque<std::pair<std::uint64_t, Instant>> moves;  // of the last hour: turn and time
+  std::int64_t moves_left();
+  // Moves others so that the job finds room; false if that cannot be, or does
+  // not pay.
+  bool consolidate_for(EngineJob& job);
+  Moves rehearse_moves(EngineJob& job, std::span<const std::uint32_t> victims);
+  bool quota_allows_moves(EngineJob& job, const Moves& plan);
+  void move_to(EngineJob& job, const std::vector<Placed>& places, const EngineJob& by);
+  void wake_first_to_consolidate();
 
   // --- backfill.cpp: promises to jobs that wait ---
   Duration planned_run(const JobRecord& record) const;

@@ -49,6 +49,9 @@ struct QueueSpec {
   std::int32_t weight = 0;
   Limit<Duration> longest_run;  // of each of its jobs
   bool open = true;             // takes new jobs
+  // Its jobs may stop work of this queue or beneath it that comes strictly later
+  // in the queue's order (see engine/eviction_rights.h).
+  bool preempts = false;
   friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
 };
 

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 40> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 43> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -45,8 +45,11 @@ constexpr std::array<std::string_view, 40> kCodes = {"ExceedsCluster",
                                                      "TenantQuotaInUse",
                                                      "QueueTurn",
                                                      "Reserved",
-                                                     "WouldDelayReservation"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kWouldDelayReservation) + 1);
+                                                     "WouldDelayReservation",
+                                                     "Moved",
+                                                     "Shed",
+                                                     "VictimsSafe"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kVictimsSafe) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -75,6 +75,9 @@ enum class ReasonCode : std::uint8_t {
   kReserved,
   // It would fit now, but for so long that the start of another is put off: {job, at_ns}.
   kWouldDelayReservation,
+  kMoved,         // {by}: stopped to start elsewhere, so that job `by` finds room in one place
+  kShed,          // {by, tasks}: so many tasks beyond the gang's minimum were stopped for `by`
+  kVictimsSafe,   // {victims, until_ns}: it may stop them, but not before they have made progress
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -86,6 +86,8 @@ struct TaskRecord {
   std::optional<ExitStatus> exit;         // of the last attempt that ended
   Instant not_before = Instant::never();  // kBackoff: when to restart
   Instant started_at = Instant::never();  // of the current attempt
+  // Stopped alone while its gang goes on: it leaves this run.
+  bool shed = false;
   // Claimed room: where this task will start once its victims have left.
   Allocation claim;
   WhyHere why;  // of the allocation; stays when the task has ended there

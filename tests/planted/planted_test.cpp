@@ -49,6 +49,8 @@ constexpr Bug kBugs[] = {
     {"numa_wish_ignored", "I3"},
     {"gang_crosses_required_domain", "P1"},
     {"spread_counts_wrong", "P1"},
+    {"equals_give_way", "P2"},
+    {"bystander_evicted", "P2"},
 };
 
 RunResult run(std::uint64_t seed) {

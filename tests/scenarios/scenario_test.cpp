@@ -19,10 +19,12 @@
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   fabric LEVEL gigabits=100                upwards from each domain; before the first job
 //   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
-//              [longest=]
+//              [longest=] [preempts=yes]
+//   consolidate                              blocked jobs may have others moved
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
+//          [saves | saves_every=10s]  it has checkpoints
 //          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
 //          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
 //          [all_reduce=2GiB] [compute=100ms]  in a step, among all devices
@@ -190,6 +192,12 @@ JobSpec job_from(const Arguments& arguments) {
   job.workload_class = parse_workload_class(arguments.text("class", "train")).value();
   if (arguments.has("limit")) job.time_limit = duration(arguments.text("limit"));
   job.stop.grace = duration(arguments.text("grace", "30s"));
+  if (arguments.has("saves_every") || arguments.plain.size() > 1) {
+    job.checkpoint.emplace();
+    job.checkpoint->grace = job.stop.grace;
+    if (arguments.has("saves_every"))
+      job.checkpoint->interval = duration(arguments.text("saves_every"));
+  }
   job.retry.max = arguments.number("retry", 0);
   if (arguments.text("lost") == "fails") job.retry.on = {RetryCause::kFailure};
   job.retry.backoff = duration(arguments.text("backoff", "1s"));
@@ -283,6 +291,10 @@ class Player {
       options_.policy = words.at(0);
       return "";
     }
+    if (verb == "consolidate") {
+      options_.consolidate = Consolidate::kOn;
+      return "";
+    }
     if (verb == "parse") {
       std::string text;
       for (const std::string& line : command.body) text += line + "\n";
@@ -318,6 +330,7 @@ class Player {
       if (arguments.has("tenant_gpu"))
         queue.each_tenant.devices["gpu"] = arguments.number("tenant_gpu", 0) * 1000;
       queue.weight = arguments.number("weight", 0);
+      queue.preempts = arguments.text("preempts") == "yes";
       return world.add_queue(queue), "";
     }
     if (verb == "submit") return submit(command.text.substr(7));

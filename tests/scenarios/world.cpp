@@ -71,6 +71,7 @@ void World::open() {
   engine.tie_break = options_.tie_break;
   engine.verify = Verify::kEveryStep;
   engine.fabric = levels_;
+  engine.consolidation.consolidate = options_.consolidate;
   ControlOptions control;
   control.reconcile_interval = Duration::seconds(30);
   control.random_bits = [this] { return uuids_.next(); };

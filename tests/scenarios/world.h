@@ -19,6 +19,7 @@ class World {
     std::string policy = "best_fit";
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
+    Consolidate consolidate = Consolidate::kOff;
   };
   explicit World(Options options);
   ~World();

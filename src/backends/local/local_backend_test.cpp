@@ -405,6 +405,28 @@ TEST(LocalBackend, ATaskRunsAsTheUserThatIsSet) {
   EXPECT_EQ(about.st_uid, 65534u);
 }
 
+TEST(LocalBackend, WhatATaskReportsIsHeard) {
+  LocalHarness harness;
+  harness.backend().launch(harness.order(
+      shell("trap 'echo \"{\\\"saved\\\": 9}\" >> $GRIDFOLD_REPORT' USR1; "
+            "echo '{\"step\": 3, \"saved\": 3}' >> $GRIDFOLD_REPORT; "
+            "while :; do sleep 0.05; done")));
+  ASSERT_TRUE(wait_fact<TaskReported>(harness));
+  EXPECT_EQ(find_fact<TaskReported>(harness)->report.saved, 3);
+  harness.backend().stop({kTask, 1, "here", "USR1", Duration::seconds(20)});
+  ASSERT_TRUE(harness.wait_until([&] {
+    const auto events = harness.events();
+    return std::any_of(events.begin(), events.end(), [](const Event& event) {
+      const auto* reported = std::get_if<TaskReported>(&event);
+      return reported != nullptr && reported->report.saved == 9;
+    });
+  }));
+  // As the control loop does once it has heard that.
+  harness.backend().stop({kTask, 1, "here", "TERM", Duration::seconds(20)});
+  ASSERT_TRUE(wait_fact<TaskCleaned>(harness));
+  EXPECT_EQ(find_fact<TaskExited>(harness)->status.signal, SIGTERM);
+}
+
 TEST(LocalBackend, FilesAreLaidOutAndNeverOutsideTheWorkingDirectory) {
   LocalHarness harness;
   const std::string outside = harness.state() + "/outside";

@@ -23,6 +23,10 @@ namespace {
 using Phase = AttemptStatus::Phase;
 
 constexpr int kRetryMilliseconds = 10;
+// Between looks at what the jobs report; shorter while one that was asked to
+// stop may say that it has saved.
+constexpr int kReportMilliseconds = 1000;
+constexpr int kSavingMilliseconds = 50;
 
 std::int64_t boot_time_ns() {
   timespec now{};
@@ -66,6 +70,9 @@ Result<void> Monitor::open(std::function<void(Event)> sink, std::vector<Event> f
   auto tasks = open_folder(options_.state + "/tasks");
   if (!tasks) return tasks.error();
   tasks_ = std::move(*tasks);
+  auto state = open_folder(options_.state);
+  if (!state) return state.error();
+  state_ = std::move(*state);
   poll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   wake_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   folders_ = FileDescriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
@@ -171,10 +178,7 @@ bool Monitor::knows(std::string_view job_uid, TaskId task, std::uint32_t attempt
 void Monitor::run() {
   epoll_event ready[64];
   for (;;) {
-    const bool quiet =
-        unsettled_.empty() && unwatched_.empty() && unbegun_.empty() && unasked_.empty();
-    const int count =
-        ::epoll_wait(poll_.get(), ready, std::size(ready), quiet ? -1 : kRetryMilliseconds);
+    const int count = ::epoll_wait(poll_.get(), ready, std::size(ready), wait_milliseconds());
     for (int i = 0; i < count; ++i) {
       const int file = ready[i].data.fd;
       if (file == wake_.get()) {
@@ -189,12 +193,42 @@ void Monitor::run() {
       }
     }
     try_again();
+    if (reports_due_ns_ <= boot_time_ns()) read_reports();
     {
       const std::lock_guard lock(mutex_);
       if (ending_) return;
     }
     run_commands();
   }
+}
+
+// Until there is something to do without being told; -1: nothing.
+int Monitor::wait_milliseconds() const {
+  if (!unsettled_.empty() || !unwatched_.empty() || !unbegun_.empty() || !unasked_.empty())
+    return kRetryMilliseconds;
+  if (!has_live()) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      (reports_due_ns_ - boot_time_ns()) / 1'000'000 + 1, 0, kReportMilliseconds));
+}
+
+// What running jobs say of themselves.
+void Monitor::read_reports() {
+  std::vector<std::pair<Key, Attempt*>> live;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, attempt] : attempts_) {
+      if (attempt.status.phase == Phase::kStarted) live.emplace_back(key, &attempt);
+    }
+  }
+  bool any_saves = false;
+  for (const auto& [key, attempt] : live) {
+    any_saves |= attempt->asked_to_stop;
+    const TaskReport report =
+        attempt->reports.read(state_.get(), attempt->name.report("").substr(1));
+    if (!report.empty()) sink_(TaskReported{key.first, key.second, report});
+  }
+  reports_due_ns_ = boot_time_ns() +
+                    std::int64_t{any_saves ? kSavingMilliseconds : kReportMilliseconds} * 1'000'000;
 }
 
 void Monitor::try_again() {
@@ -530,6 +564,14 @@ void Monitor::ask_to_stop(const Key& key, StopRequest request) {
   }
   const auto folder = folder_of(attempt->name);
   if (!folder) return;
+  if (!attempt->asked_to_stop) {
+    // Only a save that is reported from now on is the one it is asked for.
+    TaskReport before = attempt->reports.read(state_.get(), attempt->name.report("").substr(1));
+    before.saved.reset();
+    if (!before.empty()) sink_(TaskReported{key.first, key.second, before});
+    attempt->asked_to_stop = true;
+    reports_due_ns_ = 0;
+  }
   if (const auto earlier = read_stop(folder->get())) {
     request.deadline_ns = std::min(request.deadline_ns, earlier->deadline_ns);
   }

@@ -22,6 +22,7 @@
 #include "backends/local/files.h"
 #include "backends/local/nursery.h"
 #include "backends/local/records.h"
+#include "backends/local/report_file.h"
 #include "control/backend.h"
 
 namespace gridfold::local {
@@ -66,6 +67,8 @@ class Monitor {
     bool may_have_stop = false;  // a stop record may lie there unheard
     bool inherited = false;      // of an earlier backend, which may not have begun it
     bool forget_when_over = false;
+    ReportFile reports;
+    bool asked_to_stop = false;
   };
 
   void post(Command command);
@@ -91,6 +94,8 @@ class Monitor {
   void look(const Key& key);
   void tell(const Key& key, const AttemptStatus& before, const AttemptStatus& now);
   void ask_to_stop(const Key& key, StopRequest request);
+  int wait_milliseconds() const;
+  void read_reports();
   void try_again();
   void drop(const Key& key);
 
@@ -101,6 +106,7 @@ class Monitor {
   const CgroupParent cgroups_;
   std::function<void(Event)> sink_;  // constant once open
   FileDescriptor tasks_;             // STATE/tasks, constant once open
+  FileDescriptor state_;             // STATE, constant once open
 
   mutable std::mutex mutex_;
   std::vector<Command> commands_;  // guarded by mutex_
@@ -117,6 +123,7 @@ class Monitor {
   std::map<std::string, Key> by_path_;  // awaiting the nursery's reply
   // Tried again and again: to be adopted; without a watch; orders and stops
   // that could not be written down.
+  std::int64_t reports_due_ns_ = 0;  // CLOCK_BOOTTIME
   std::set<Key> unsettled_;
   std::set<Key> unwatched_;
   std::map<Key, ShimOrder> unbegun_;

@@ -1,6 +1,7 @@
 #include "simulator/verify/checker.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "simulator/verify/recount.h"
@@ -200,6 +201,7 @@ void Checker::daemon_started() { heard_.clear(); }
 
 void Checker::decided(const Decisions& decisions) {
   for (const Decision& decision : decisions.list) {
+    if (const auto* preempted = std::get_if<Preempted>(&decision)) check_eviction(*preempted);
     const auto* changed = std::get_if<JobChanged>(&decision);
     if (changed == nullptr) continue;
     const std::string name = job_text(changed->job.value);
@@ -210,6 +212,53 @@ void Checker::decided(const Decisions& decisions) {
     if (!fresh && it->second != changed->from)
       fail("I7", name + " changes from a state that it was not in");
     it->second = changed->to;
+  }
+}
+
+// Fillers give way to all other work; the rest to what comes strictly before it
+// in the order of queues that say so, and not for ever. Whoever is needed leaves
+// room that the job is to have.
+void Checker::check_eviction(const Preempted& preempted) {
+  constexpr std::int64_t kMostEvictions = 5;
+  const MirrorJob* by = mirror_.job(preempted.job.value);
+  if (by == nullptr || queues_ == nullptr) return;
+  const auto configured = [&](const std::string& name) -> const QueueSpec* {
+    for (const QueueSpec& queue : *queues_) {
+      if (queue.name == name) return &queue;
+    }
+    return nullptr;
+  };
+  const auto rank = [&](const MirrorJob& job) {
+    const QueueSpec* queue = configured(job.spec->queue);
+    return std::pair(queue == nullptr ? 0 : queue->priority, job.spec->priority);
+  };
+  std::string within;  // the nearest queue that preempts
+  for (const std::string& name : queue_and_above(by->spec->queue)) {
+    const QueueSpec* queue = configured(name);
+    if (within.empty() && queue != nullptr && queue->preempts) within = name;
+  }
+  std::set<int> nodes;
+  for (const MirrorTask& task : by->tasks) {
+    if (task.claim.node >= 0) nodes.insert(task.claim.node);
+    if (holds(task.phase)) nodes.insert(task.at.node);
+  }
+  for (const JobId id : preempted.victims) {
+    const MirrorJob* victim = mirror_.job(id.value);
+    if (victim == nullptr) continue;
+    const std::string what = job_text(id.value) + " is stopped for " + job_text(by->id);
+    if (by->filler()) fail("P2", what + ", a filler");
+    if (!victim->filler()) {
+      const auto above = queue_and_above(victim->spec->queue);
+      if (within.empty() || std::find(above.begin(), above.end(), within) == above.end())
+        fail("P2", what + ", and no queue says that it may");
+      if (!(rank(*victim) < rank(*by))) fail("P2", what + ", which does not come before it");
+      if (victim->evictions >= kMostEvictions) fail("P2", what + ", once too often");
+    }
+    const bool helps =
+        std::any_of(victim->tasks.begin(), victim->tasks.end(), [&](const MirrorTask& task) {
+          return holds(task.phase) && nodes.count(task.at.node) != 0;
+        });
+    if (!nodes.empty() && !helps) fail("P2", what + ", and leaves no room that it gets");
   }
 }
 

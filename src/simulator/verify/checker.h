@@ -1,7 +1,8 @@
 // The invariants, checked from outside: by what the store holds, what is
 // really on the cluster, and what users were told. Keeps the first violation.
 //
-// Beside the numbered invariants: P1, a job lies where its topology allows.
+// Beside the numbered invariants: P1, a job lies where its topology allows; P2,
+// nobody is stopped for a job without right and need.
 //
 // It knows the engine only by what it says (records' `up`, usage, reasons) and
 // computes everything it compares by itself.
@@ -65,6 +66,7 @@ class Checker {
   void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
   void check_quota();
   void check_tenants();
+  void check_eviction(const Preempted& preempted);
   void check_presence(const SimulatedCluster::Presence& presence, int node);
 
   const World& world_;

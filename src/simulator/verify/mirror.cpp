@@ -182,6 +182,7 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
     task.at = place_from(value, "at", mirror);
     task.claim = place_from(value, "claim", mirror);
     task.restarts = value.contains("not_before");
+    task.shed = value.value("shed", false);
     if (const auto it = value.find("exit"); it != value.end()) {
       task.exit = ExitStatus{it->at(0).get<std::int32_t>(), it->at(1).get<std::int32_t>(),
                              it->at(2).get<bool>(), it->at(3).get<bool>()};

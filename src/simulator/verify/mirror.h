@@ -45,6 +45,7 @@ struct MirrorTask {
   Place at;
   Place claim;
   bool restarts = false;  // in place, once it is clean
+  bool shed = false;      // stopped alone, its gang goes on
   std::optional<ExitStatus> exit;
 };
 

@@ -16,7 +16,8 @@ bool has(const std::vector<Reason>& reasons, ReasonCode code) {
 
 // The holding will go by itself: its job is being stopped, or it has ended.
 bool leaves(const MirrorJob& job, const MirrorTask& task) {
-  return job.state == State::kStopping || (task.phase == Phase::kCleaning && !task.restarts);
+  return job.state == State::kStopping || task.shed ||
+         (task.phase == Phase::kCleaning && !task.restarts);
 }
 
 }  // namespace

@@ -121,6 +121,11 @@ std::vector<std::vector<QueueSpec>> draw_queues(std::uint64_t seed) {
     draw_limits(random, queue);
     if (random.chance(1, 5)) queue.open = false;
   }
+  // Of a stream of its own, so that worlds without it stay as they are.
+  RandomStream preempting(seed, "world.preempts");
+  for (std::vector<QueueSpec>* queues : {&first, &cut}) {
+    for (QueueSpec& queue : *queues) queue.preempts = preempting.chance(1, 3);
+  }
   std::vector<QueueSpec> fewer = first;
   fewer.erase(fewer.begin() + random.between(0, count - 1));
   return {first, cut, fewer};

@@ -13,10 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "policies/gridfold_rounds.h"
-#include "policies/optimus.h"
-#include "policies/pollux.h"
-#include "policies/tiresias.h"
+#include "policies/registry.h"
 #include "simulator/csv_table.h"
 #include "simulator/text_file.h"
 #include "simulator/training/pollux_world.h"
@@ -53,33 +50,14 @@ Published read_published(const std::string& data, const std::string& policy,
   return published;
 }
 
-using Settings = std::map<std::string, std::string>;
-
-GridfoldRoundsOptions gridfold_options(Settings settings) {
-  GridfoldRoundsOptions own;
-  const auto number = [&](const char* key, double otherwise) {
-    return settings.count(key) ? std::atof(settings[key].c_str()) : otherwise;
-  };
-  const std::string knows = settings.count("knows") ? settings["knows"] : "declared";
-  own.knows = knows == "nothing"    ? RoundKnowledge::kNothing
-              : knows == "declared" ? RoundKnowledge::kDeclared
-                                    : RoundKnowledge::kShared;
-  own.order = number("order", own.order);
-  own.growth = number("growth", own.growth);
-  own.horizon = Duration::seconds(
-      static_cast<std::int64_t>(number("horizon", own.horizon.in_seconds())));
-  return own;
-}
-
 std::unique_ptr<RoundPolicy> make(const std::string& name, const TrainingWorkload& workload,
-                                  const Settings& settings) {
-  if (name == "gridfold") {
-    return std::make_unique<GridfoldRounds>(gridfold_options(settings));
-  }
-  if (name == "tiresias") return std::make_unique<Tiresias>(TiresiasOptions{});
-  if (name == "optimus") return std::make_unique<Optimus>(OptimusOptions{}, workload.truth);
-  if (name == "pollux") return std::make_unique<Pollux>(PolluxOptions{});
-  fail("no policy " + name);
+                                  const std::map<std::string, std::string>& settings) {
+  PolicyOptions options;
+  options.settings = settings;
+  options.truth = workload.truth;
+  Policies policies = must(make_policy(name, options));
+  if (policies.rounds == nullptr) fail("policy " + name + " does not decide in rounds");
+  return std::move(policies.rounds);
 }
 
 struct Summary {
@@ -134,7 +112,7 @@ int main(int argc, char** argv) {
   if (argc < 4) fail("usage: training_lab DATA POLICY LOAD [WORKLOAD…] [key=value…]");
   const std::string data = argv[1], policy_name = argv[2], load = argv[3];
   std::vector<std::string> workloads;
-  Settings settings;
+  std::map<std::string, std::string> settings;
   for (int i = 4; i < argc; ++i) {
     const std::string argument = argv[i];
     const std::size_t equals = argument.find('=');
@@ -146,7 +124,8 @@ int main(int argc, char** argv) {
   }
   if (workloads.empty()) workloads = {"1", "2", "3", "4", "5", "6", "7"};
   const PolluxPrograms programs = must(read_pollux_programs(data + "/traces"));
-  const Published published = read_published(data, policy_name == "gridfold" ? "pollux" : policy_name, load);
+  const Published published =
+      read_published(data, policy_name == "gridfold" ? "pollux" : policy_name, load);
   PolluxWorldOptions options;
   if (policy_name == "tiresias" || policy_name == "optimus") options.batch = BatchChoice::kFixed;
   Summary all;

@@ -19,7 +19,8 @@ using std::string_view_literals::operator""sv;
 constexpr std::array kKeys = {
     "state"sv,           "listen"sv,          "policy"sv, "node"sv,
     "devices"sv,         "plugins"sv,         "queues"sv, "reconcile_interval"sv,
-    "policy_settings"sv, "usage_half_life"sv, "links"sv};
+    "policy_settings"sv, "usage_half_life"sv, "links"sv,  "backfill"sv,
+    "default_run"sv,     "run_times"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv,
@@ -257,6 +258,30 @@ Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues
   return {};
 }
 
+Result<BackfillMode> read_mode(const std::string& text) {
+  if (const auto mode = parse_backfill_mode(text)) return *mode;
+  Error error = invalid(quote(text) + " is no way to backfill");
+  error.hint = "give none, easy or conservative";
+  return error;
+}
+
+Result<bool> read_run_times(const std::string& text) {
+  if (text == "learned" || text == "limits") return text == "learned";
+  Error error = invalid(quote(text) + " is not known");
+  error.hint = "give limits or learned";
+  return error;
+}
+
+Result<void> read_backfill(const toml::table& root, DaemonConfig& config) {
+  if (auto done = read(root, "backfill", "", read_mode, config.backfill.mode); !done) return done;
+  if (auto done = read(root, "run_times", "", read_run_times, config.learned_run_times); !done)
+    return done;
+  Duration run;
+  if (auto done = read(root, "default_run", "", parse_duration, run); !done) return done;
+  if (run > Duration{}) config.backfill.default_run = run;
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
@@ -279,6 +304,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
   if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
     return done;
+  if (auto done = read_backfill(root, config); !done) return done;
   return read_queues(root, config.queues);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "engine/backfill_options.h"
 #include "model/queue.h"
 #include "topology/machine_links.h"
 
@@ -42,6 +43,11 @@ struct DaemonConfig {
   // When queues take turns: what they have held counts half after this time;
   // zero: only what they hold.
   Duration usage_half_life{};
+  // What is promised to jobs that wait, and who may use the time until then.
+  BackfillOptions backfill;
+  // Whether plans go by what earlier runs took, where any are known, rather than
+  // by limits alone.
+  bool learned_run_times = false;
   std::vector<QueueSpec> queues = {QueueSpec{}};
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;
@@ -54,6 +60,9 @@ struct DaemonConfig {
 //   policy = "fgd"
 //   policy_settings = { round = "10s" }
 //   reconcile_interval = "30s"
+//   backfill = "easy"
+//   default_run = "24h"
+//   run_times = "learned"
 //   [[queues]]
 //   name = "research/llm"
 //   priority = 10

@@ -26,6 +26,7 @@
 #include "control/records.h"
 #include "devices/emulated.h"
 #include "devices/machine.h"
+#include "policies/learned_run_times.h"
 #include "policies/registry.h"
 #include "simulator/text_file.h"
 #include "stores/sqlite/sqlite_store.h"
@@ -208,6 +209,8 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   solver = std::make_unique<SolveThread>();
   EngineOptions engine;
   engine.usage_half_life = config.usage_half_life;
+  engine.backfill = config.backfill;
+  if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
   if (auto started = loop->start(relay.sink()); !started) return started;

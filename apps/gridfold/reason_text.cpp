@@ -47,6 +47,12 @@ constexpr Sentence kSentences[] = {
      "Queues take turns: {queue} has {share} millionths of the grid by its weight, and those with "
      "less go first.",
      "队列按份额轮流：{queue} 按权重已占集群的百万分之 {share}，份额更小的队列优先。"},
+    {ReasonCode::kReserved,
+     "Room on {nodes} nodes is reserved for it; it starts at {at_ns} at the latest, by {basis}.",
+     "已在 {nodes} 个节点上为其预留资源；依据{basis}，最迟于 {at_ns} 启动。"},
+    {ReasonCode::kWouldDelayReservation,
+     "Would fit now, but runs too long: job {job} has room reserved from {at_ns} on.",
+     "目前可以放下，但运行时间过长：作业 {job} 已预留 {at_ns} 起的资源。"},
     {ReasonCode::kQueueClosed, "Queue {queue} takes no new jobs.", "队列 {queue} 不接受新作业。"},
     {ReasonCode::kInsufficientFree,
      "Needs {need} of {resource}; {free} are free, at most {largest_block} on one node.",

@@ -80,6 +80,26 @@ TEST(Records, AnAllocationReadsBackWithItsStart) {
   EXPECT_EQ(back->tasks, job.tasks);
 }
 
+TEST(Records, AReservationReadsBack) {
+  std::vector<NodeRecord> nodes = {split_node(), split_node()};
+  nodes[1].spec.name = "m";
+  const auto find = [](std::string_view name) {
+    return name == "m" ? NodeId(1) : name == "n" ? NodeId(0) : NodeId::none();
+  };
+  JobRecord job;
+  job.id = JobId(7);
+  job.expected_run = Duration::minutes(20);
+  job.reservation = Reservation{Instant{1'700'000'000'000'000'000},
+                                Duration::hours(1),
+                                {{NodeId(0), 0, 2}, {NodeId(1), 1, 1}}};
+  const std::string text = encode_job(job, nodes);
+  const auto back = decode_job(JobId(7), text, find);
+  ASSERT_TRUE(back) << back.error().describe();
+  EXPECT_EQ(back->reservation, job.reservation);
+  EXPECT_EQ(back->expected_run, job.expected_run);
+  EXPECT_FALSE(decode_job(JobId(7), text, [](std::string_view) { return NodeId::none(); }));
+}
+
 TEST(Records, WhyATaskLiesThereReadsBack) {
   std::vector<NodeRecord> nodes = {split_node(), split_node()};
   nodes[1].id = NodeId(1);

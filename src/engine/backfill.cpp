@@ -32,14 +32,30 @@ bool is_lower(const PendingKey& a, const PendingKey& b) {
          std::tuple(b.queue_priority, !b.filler, b.priority);
 }
 
+// The classes and models of devices that the requests name.
+using DeviceKinds = std::set<std::pair<std::uint16_t, std::vector<std::uint16_t>>>;
+DeviceKinds kinds_of(std::span<const Request* const> requests) {
+  DeviceKinds kinds;
+  for (const Request* request : requests) {
+    for (const DeviceNeed& need : request->devices) kinds.emplace(need.device_class, need.models);
+  }
+  return kinds;
+}
+
 }  // namespace
 
 // --- How long ---
 
 Duration Engine::State::planned_run(const JobRecord& record) const {
   Duration run = kForEver;
-  if (!options.backfill.default_run.is_unlimited()) run = options.backfill.default_run.bound();
-  if (!record.spec->time_limit.is_unlimited()) run = record.spec->time_limit.bound();
+  const auto queue = queues.find(record.spec->queue);
+  if (!record.spec->time_limit.is_unlimited()) {
+    run = record.spec->time_limit.bound();
+  } else if (!options.backfill.default_run.is_unlimited()) {
+    run = options.backfill.default_run.bound();
+  }
+  if (queue && !queues.spec(*queue).longest_run.is_unlimited())
+    run = std::min(run, queues.spec(*queue).longest_run.bound());
   if (record.expected_run.ns > 0) run = std::min(run, record.expected_run);
   return std::max(run, Duration::nanoseconds(1));
 }
@@ -90,8 +106,7 @@ bool Engine::State::correct_run_times(const Reservation& plan) {
     if (record.started_at.is_never() || record.started_at + record.expected_run > now) continue;
     const Duration ran = now - record.started_at;
     Duration longer = ran + std::max(Duration{ran.ns / 2}, Duration::minutes(1));
-    const Limit<Duration>& limit = record.spec->time_limit;
-    if (!limit.is_unlimited()) longer = std::min(longer, limit.bound());
+    if (const auto limit = run_limit(job)) longer = std::min(longer, *limit);
     if (longer <= ran) continue;  // its limit ends it now
     touch(job);
     record.expected_run = longer;
@@ -110,6 +125,21 @@ std::vector<PlanPart> Engine::State::parts_of(const EngineJob& job) const {
   for (std::size_t r = 0; r < job.requests.size(); ++r)
     parts.push_back({job.requests[r], job.record.spec->roles[r].min});
   return parts;
+}
+
+// Not one of a record that was written by a daemon which backfilled, or is damaged.
+bool Engine::State::keeps_reservation(const EngineJob& job) const {
+  const auto& plan = job.record.reservation;
+  if (!plan || options.backfill.mode == BackfillMode::kNone) return false;
+  std::vector<std::int64_t> tasks(job.requests.size(), 0);
+  for (const ReservedSeat& seat : plan->seats) {
+    if (seat.role >= tasks.size() || seat.tasks < 1 || seat.node.value >= cluster.size())
+      return false;
+    tasks[seat.role] += seat.tasks;
+  }
+  const auto& roles = job.record.spec->roles;
+  return std::equal(tasks.begin(), tasks.end(), roles.begin(), roles.end(),
+                    [](std::int64_t seated, const Role& role) { return seated == role.min; });
 }
 
 void Engine::State::enter_reserved(EngineJob& job) {
@@ -144,9 +174,22 @@ Reservation Engine::State::plan_for(const EngineJob& job) {
   return plan;
 }
 
+// In easy mode who waits for one kind of device is not in the way of who waits
+// for another (N06).
+bool Engine::State::may_reserve(const EngineJob& job) const {
+  if (options.backfill.mode == BackfillMode::kConservative)
+    return plans.reserved.size() < options.backfill.most();
+  const auto same_kinds = [&](const PendingKey& key) {
+    const EngineJob& other = jobs.at(key.job);
+    return kinds_of(job.requests) == kinds_of(other.requests);
+  };
+  const auto alike = std::count_if(plans.reserved.begin(), plans.reserved.end(), same_kinds);
+  return static_cast<std::size_t>(alike) < options.backfill.most();
+}
+
 // A reservation for a job that has none, if one can be had; it leaves its group.
 bool Engine::State::reserve(EngineJob& job) {
-  if (plans.reserved.size() >= options.backfill.most()) return false;
+  if (!may_reserve(job)) return false;
   plans.timeline.follow(now);
   Reservation plan = plan_for(job);
   if (plan.start.is_never()) return false;
@@ -408,6 +451,46 @@ void Engine::State::set_next_plan() {
     if (is_due && !is_there(reservation)) continue;  // its nodes will be heard of
     plans.next = std::min(plans.next, is_due ? now + kPatience : reservation.start);
   }
+}
+
+// --- What is said of it ---
+
+// The least certain of what the jobs on its nodes are expected to do.
+std::string_view Engine::State::basis_of(const Reservation& plan) const {
+  std::string_view basis = "limit";
+  for (const ReservedSeat& seat : plan.seats) {
+    for (const Holding& holding : cluster.holdings(seat.node)) {
+      const JobRecord& other = jobs.at(holding.job).record;
+      if (other.expected_run.ns > 0) return "history";
+      if (other.spec->time_limit.is_unlimited()) basis = "default";
+    }
+  }
+  return basis;
+}
+
+void Engine::State::add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const {
+  if (const auto& plan = job.record.reservation) {
+    std::set<NodeId> nodes;
+    for (const ReservedSeat& seat : plan->seats) nodes.insert(seat.node);
+    reasons.emplace_back(
+        ReasonCode::kReserved,
+        std::vector<Reason::Param>{{"at_ns", plan->start.ns},
+                                   {"nodes", static_cast<std::int64_t>(nodes.size())},
+                                   {"basis", std::string(basis_of(*plan))}});
+    return;
+  }
+  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForPlans;
+  if (!reasons.empty() || !tried || plans.reserved.empty()) return;
+  // The first of those that want the same devices.
+  const auto rival =
+      std::find_if(plans.reserved.begin(), plans.reserved.end(), [&](const PendingKey& key) {
+        return kinds_of(jobs.at(key.job).requests) == kinds_of(job.requests);
+      });
+  const PendingKey& named = rival != plans.reserved.end() ? *rival : *plans.reserved.begin();
+  const JobRecord& first = jobs.at(named.job).record;
+  reasons.emplace_back(
+      ReasonCode::kWouldDelayReservation,
+      std::vector<Reason::Param>{{"job", first.uid}, {"at_ns", first.reservation->start.ns}});
 }
 
 }  // namespace gridfold

@@ -14,7 +14,7 @@ namespace gridfold {
 
 enum class BackfillMode : std::uint8_t {
   kNone,          // whoever fits starts; who does not, waits without a promise
-  kEasy,          // the first that waits has a reservation
+  kEasy,          // the first that waits for each kind of device has a reservation
   kConservative,  // all that wait have one, up to a number
 };
 // "none", "easy", "conservative".
@@ -23,8 +23,9 @@ std::optional<BackfillMode> parse_backfill_mode(std::string_view text);
 
 struct BackfillOptions {
   BackfillMode mode = BackfillMode::kNone;
-  // At most so many jobs have a reservation at once; 0: one in easy mode, a
-  // thousand in conservative mode.
+  // At most so many jobs have a reservation at once, in easy mode of those that
+  // ask for the same kinds of devices; 0: one in easy mode, a thousand in
+  // conservative mode.
   std::size_t max_reservations = 0;
   // For planning only: how long jobs without a limit are taken to run.
   // Unlimited: for ever, so that nothing is planned to follow them.

@@ -137,8 +137,11 @@ RoomBound bound_of(const NodeRoom& room) {
   const std::span<const DeviceState> states = room.devices.states();
   for (std::size_t i = 0; i < states.size(); ++i) {
     if ((room.devices.usable() >> i & 1) == 0) continue;
-    bound.share = static_cast<std::int16_t>(
-        std::max<std::int32_t>(bound.share, std::min(states[i].free_share, 1000)));
+    // What passes takes_one() by the planted bug has to pass here as well.
+    const std::int32_t share =
+        states[i].free_share + (GRIDFOLD_PLANTED_BUG(shares_compared_as_floats) ? 10 : 0);
+    bound.share =
+        static_cast<std::int16_t>(std::max<std::int32_t>(bound.share, std::min(share, 1000)));
     bound.idle = static_cast<std::uint8_t>(bound.idle + (states[i].holders == 0));
   }
   return bound;

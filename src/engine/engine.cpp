@@ -233,7 +233,9 @@ void Engine::State::attach(EngineJob& job) {
 void Engine::State::detach(EngineJob& job) {
   const JobRecord& record = job.record;
   if (is_sending(record)) end_sending(record);
+  std::optional<Reservation> reservation = record.reservation;
   leave_queue(job);
+  job.record.reservation = std::move(reservation);  // it stays promised, if it comes back
   end_claiming(job);
   if (job.by_rounds) rounds.jobs.erase(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {

@@ -153,7 +153,7 @@ std::vector<Reason> Engine::explain(JobId id) const {
   const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
   s.add_round_reasons(*job, reasons, before_room);
-  if (job->group != nullptr) {
+  if (job->group != nullptr || record.reservation) {
     std::int64_t ahead = 0;
     const PendingKey mine = s.key_of(*job);
     for (const auto& [key, shape] : s.shapes) {
@@ -351,6 +351,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                          std::vector<Reason::Param>{
                              {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
+  add_plan_reasons(job, reasons);
   return reasons;
 }
 

@@ -67,13 +67,12 @@ bool GangPlacer::plan_weighed(const Gang& gang, const Request& request, std::int
             : packing.spread_homes(rings_[i], wish.require, wish.spread, tasks);
     if (homes.empty()) continue;
     if (++rings == 1) {
-      const auto counts = [](const TreePacking::Home& at) {
-        return std::pair(at.measure, at.left);
-      };
+      const auto counts = [](const TreePacking::Home& at) { return std::pair(at.measure, at.left); };
       std::size_t equals = 1;
       while (equals < homes.size() && counts(homes[equals]) == counts(homes[0])) ++equals;
-      by_packing = weighed(homes.first(equals), packing.others(),
-                           wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest);
+      by_packing =
+          weighed(homes.first(equals), packing.others(),
+                  wish.spread.empty() ? DecidedBy::kFewestDomains : DecidedBy::kEvenest);
     }
     pick_homes(homes);
     weigh_ring(gang, request, tasks, i, picked_);

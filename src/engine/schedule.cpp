@@ -13,7 +13,7 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
-  if (options.backfill.mode == BackfillMode::kNone) job.record.reservation.reset();
+  if (!keeps_reservation(job)) job.record.reservation.reset();
   if (job.record.reservation) return enter_reserved(job);
   if (job.by_rounds) return;  // it waits for the next round
   PendingGroup& group = job.shape->group;

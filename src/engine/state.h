@@ -256,9 +256,11 @@ struct Engine::State {
   std::uint32_t run_class(const JobRecord& record) const;
   bool correct_run_times(const Reservation& plan);
   std::vector<PlanPart> parts_of(const EngineJob& job) const;
+  bool keeps_reservation(const EngineJob& job) const;
   void enter_reserved(EngineJob& job);
   void leave_reserved(EngineJob& job);
   Reservation plan_for(const EngineJob& job);
+  bool may_reserve(const EngineJob& job) const;
   bool reserve(EngineJob& job);
   bool is_there(const Reservation& plan) const;
   void move_reservation(EngineJob& job, Reservation plan);
@@ -276,6 +278,8 @@ struct Engine::State {
   void start_due();
   void follow_plans();
   void set_next_plan();
+  void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;
+  std::string_view basis_of(const Reservation& plan) const;
 
   // --- rounds.cpp: jobs that a policy decides about in rounds ---
   bool goes_by_rounds(const JobSpec& spec) const;

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 38> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 40> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -43,8 +43,10 @@ constexpr std::array<std::string_view, 38> kCodes = {"ExceedsCluster",
                                                      "RoundMissed",
                                                      "ExceedsTenantQuotaMax",
                                                      "TenantQuotaInUse",
-                                                     "QueueTurn"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kQueueTurn) + 1);
+                                                     "QueueTurn",
+                                                     "Reserved",
+                                                     "WouldDelayReservation"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kWouldDelayReservation) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

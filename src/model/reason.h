@@ -70,6 +70,11 @@ enum class ReasonCode : std::uint8_t {
   kTenantQuotaInUse,
   // Queues take turns: {queue, share} with its dominant share in millionths.
   kQueueTurn,
+  // Room is promised: {at_ns, nodes, basis}, by time limits (basis "limit"), by what a job
+  // without one is taken to run ("default"), or by what earlier runs tell ("history").
+  kReserved,
+  // It would fit now, but for so long that the start of another is put off: {job, at_ns}.
+  kWouldDelayReservation,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -23,6 +23,8 @@ constexpr std::int64_t kMillicoresPerUnit = 16'000;
 constexpr std::int64_t kLongestPlanGap = 2048;
 constexpr std::int64_t kReserveGap = 16;
 constexpr std::int64_t kScarcityGap = 64;
+// The last arrivals are so much of the window.
+constexpr std::int64_t kRecentPart = 8;
 
 // `tenths`: in 2^-16 / 10 of a device. Half up.
 std::int64_t rounded(std::int64_t tenths) {
@@ -69,7 +71,8 @@ Result<GridfoldOptions> read_gridfold_options(const PolicyOptions& options) {
   return own;
 }
 
-Gridfold::Gridfold(const GridfoldOptions& options) : options_(options), mix_(options.window) {}
+Gridfold::Gridfold(const GridfoldOptions& options)
+    : options_(options), mix_(options.window), recent_(options.window / kRecentPart) {}
 
 // --- Choosing ---
 
@@ -273,6 +276,7 @@ std::int64_t Gridfold::spoilt_model(const NodeRoom& node, const DeviceNeed& need
 
 bool Gridfold::observe(const Request& request) {
   mix_.add(request);
+  recent_.add(request);
   ++arrivals_;
   for (const DeviceNeed& need : request.devices) {
     while (need.device_class >= ledgers_.size()) {
@@ -351,7 +355,7 @@ bool Gridfold::reserve() {
   bool changed = false;
   for (std::size_t k = 0; k < ledgers_.size(); ++k) {
     ledgers_[k].refresh(*cluster_);
-    reservations_[k].update(*cluster_, ledgers_[k], mix_, departures_);
+    reservations_[k].update(*cluster_, ledgers_[k], mix_, recent_, departures_);
     changed |= guards_[k].update(ledgers_[k]);
     balances_[k].update(*cluster_, ledgers_[k], guards_[k].is_raised());
   }

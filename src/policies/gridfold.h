@@ -87,6 +87,7 @@ class Gridfold final : public PlacementPolicy {
   GridfoldOptions options_;
   Cluster* cluster_ = nullptr;
   LearnedMix mix_;
+  LearnedMix recent_;  // of the last arrivals alone: tells when the mix turns
   GridfoldTables tables_;
   std::uint64_t plan_number_ = 1;
   std::int64_t arrivals_ = 0;

@@ -28,6 +28,7 @@ GridfoldBoard::GridfoldBoard(const GridfoldTables& tables, const NodeRoom& node)
       pool_of_[i] = at;
       pool.share += share;
       pool.whole += share == 1000;
+      ++pool.devices;
     } while (++i < device_count_ && kinds[i].device_class == kind.device_class &&
              kinds[i].model == kind.model);
   }
@@ -39,7 +40,7 @@ std::uint8_t GridfoldBoard::find_pool(const DeviceKind& kind) {
     if (pools_[i].tables == tables && pools_[i].device_class == kind.device_class)
       return static_cast<std::uint8_t>(i);
   }
-  pools_[pool_count_] = {tables, kind.device_class, 0, 0};
+  pools_[pool_count_] = {tables, kind.device_class, 0, 0, 0};
   return static_cast<std::uint8_t>(pool_count_++);
 }
 
@@ -107,8 +108,9 @@ Worth GridfoldBoard::gain_besides(std::size_t device, std::int32_t left) const {
                from.tables->unusable[share_step_of_room(left)];
   if (shares_[device] == 1000 && left < 1000) {
     const std::int32_t idle = whole(from.device_class);
-    gain += tables_.block_worth(from.device_class, idle - 1) -
-            tables_.block_worth(from.device_class, idle);
+    const std::int32_t devices = sum(from.device_class, &Pool::devices);
+    gain += tables_.block_worth(from.device_class, idle - 1, devices) -
+            tables_.block_worth(from.device_class, idle, devices);
   }
   return gain;
 }
@@ -119,10 +121,10 @@ std::int64_t GridfoldBoard::free_share() const {
   return sum;
 }
 
-std::int32_t GridfoldBoard::whole(std::uint16_t device_class) const {
+std::int32_t GridfoldBoard::sum(std::uint16_t device_class, std::int32_t Pool::*of) const {
   std::int32_t sum = 0;
   for (std::size_t i = 0; i < pool_count_; ++i) {
-    if (pools_[i].device_class == device_class) sum += pools_[i].whole;
+    if (pools_[i].device_class == device_class) sum += pools_[i].*of;
   }
   return sum;
 }

@@ -42,7 +42,7 @@ class GridfoldBoard {
   // Thousandths free of all devices.
   std::int64_t free_share() const;
   // Idle devices of the class.
-  std::int32_t whole(std::uint16_t device_class) const;
+  std::int32_t whole(std::uint16_t device_class) const { return sum(device_class, &Pool::whole); }
 
  private:
   struct Pool {
@@ -50,8 +50,10 @@ class GridfoldBoard {
     std::uint16_t device_class;
     std::int32_t share;  // thousandths free, of all its devices
     std::int32_t whole;
+    std::int32_t devices;
   };
   std::uint8_t find_pool(const DeviceKind& kind);
+  std::int32_t sum(std::uint16_t device_class, std::int32_t Pool::*of) const;
   const Pool& pool(std::size_t device) const { return pools_[pool_of_[device]]; }
 
   const GridfoldTables& tables_;

@@ -24,9 +24,10 @@ UnusableShare unusable_share(const WeightByStep& weight_by_step, std::int64_t al
 BlockWorth::BlockWorth(const DemandByCount& demand_by_count, std::int64_t all) {
   for (std::size_t count = 2; count < demand_by_count.size(); ++count) {
     const std::int64_t part = ratio(demand_by_count[count], all);
-    for (std::size_t whole = count; whole < worth_.size(); ++whole)
-      worth_[whole] +=
-          static_cast<Worth>(static_cast<std::int64_t>(whole / count * count) * part / 5);
+    for (std::size_t n = count; n < blocks_.size(); ++n) {
+      blocks_[n] += static_cast<Worth>(static_cast<std::int64_t>(n / count * count) * part / 5);
+      each_[n] += static_cast<Worth>(part / 2);
+    }
   }
 }
 

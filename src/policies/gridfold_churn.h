@@ -24,17 +24,25 @@ UnusableShare unusable_share(const WeightByStep& weight_by_step, std::int64_t al
 class BlockWorth {
  public:
   BlockWorth() = default;  // none
-  // A fifth of the devices that tasks of each size could take, weighed by the
-  // part of the whole demand that the size has. `demand_by_count`: weight *
-  // thousandths of tasks for so many whole devices; `all`: of all tasks.
+  // A fifth of the devices that tasks of each size could take now, and half of
+  // those that are idle where such a task would fit once the others have left,
+  // both weighed by the part of the whole demand that the size has. For the
+  // latter small tasks fill first what large ones can never use.
+  // `demand_by_count`: weight * thousandths of tasks for so many whole devices;
+  // `all`: of all tasks.
   using DemandByCount = std::array<std::int64_t, kMaxDevicesPerNode + 1>;
   BlockWorth(const DemandByCount& demand_by_count, std::int64_t all);
 
-  Worth of(std::int32_t whole) const { return worth_[static_cast<std::size_t>(whole)]; }
+  // Of `whole` idle devices on a node that has `devices`.
+  Worth of(std::int32_t whole, std::int32_t devices) const {
+    return blocks_[static_cast<std::size_t>(whole)] +
+           whole * each_[static_cast<std::size_t>(devices)];
+  }
   friend bool operator==(const BlockWorth&, const BlockWorth&) = default;
 
  private:
-  std::array<Worth, kMaxDevicesPerNode + 1> worth_{};
+  std::array<Worth, kMaxDevicesPerNode + 1> blocks_{};  // by idle devices
+  std::array<Worth, kMaxDevicesPerNode + 1> each_{};    // by devices of the node
 };
 
 }  // namespace gridfold

@@ -68,12 +68,13 @@ bool BlockReservation::eats_into(NodeId node, std::int32_t devices, std::int32_t
 }
 
 void BlockReservation::update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
-                              Departures departures) {
+                              const LearnedMix& recent, Departures departures) {
   kept_.resize(cluster.size());
   keys_.resize(cluster.size());
   next_.resize(cluster.size());
   taken_.resize(cluster.size());
   collect_wants(ledger, mix);
+  raise_wants(ledger, recent);
   std::int32_t above = INT32_MAX;
   for (std::size_t first = 0; first < wants_.size();) {
     std::size_t last = first;
@@ -111,6 +112,33 @@ void BlockReservation::collect_wants(const IdleLedger& ledger, const LearnedMix&
   };
   std::stable_sort(wants_.begin(), wants_.end(),
                    [&](const Want& a, const Want& b) { return order(a) > order(b); });
+}
+
+// Where the last arrivals ask for more tasks of a size than the mix does, it is
+// turning: as many are expected as chance alone would not explain.
+void BlockReservation::raise_wants(const IdleLedger& ledger, const LearnedMix& recent) {
+  const std::int64_t demand = recent.demand(ledger.device_class());
+  if (demand <= 0 || wants_.empty()) return;
+  using BySize = std::array<std::int64_t, kMaxDevicesPerNode + 1>;
+  BySize weight{};
+  BySize expected{};
+  for (const auto& [kind, each] : recent.kinds()) {
+    for (const RequestKind::Need& need : kind.needs) {
+      if (need.device_class == ledger.device_class())
+        weight[static_cast<std::size_t>(need.count)] += each;
+    }
+  }
+  for (const Want& want : wants_) expected[static_cast<std::size_t>(want.devices)] += want.expected;
+  for (Want& want : wants_) {
+    const auto size = static_cast<std::size_t>(want.devices);
+    const std::int64_t observed = weight[size] / recent.unit();
+    const std::int64_t certain = observed - square_root(observed);  // a deviation less
+    const auto least = static_cast<std::int64_t>(static_cast<__int128>(certain * recent.unit()) *
+                                                 ledger.idle_share() * kPart / demand);
+    if (least > expected[size])
+      want.expected = static_cast<std::int64_t>(static_cast<__int128>(want.expected) * least /
+                                                std::max<std::int64_t>(expected[size], 1));
+  }
 }
 
 // Wants of one size, [first, last) of wants_.

@@ -21,9 +21,10 @@ namespace gridfold {
 class BlockReservation {
  public:
   // Decides anew what is kept, on the smallest blocks that suffice, last name
-  // first, and touches the nodes where that has changed. `ledger` is up to date.
+  // first, and touches the nodes where that has changed. `ledger` is up to date;
+  // `recent` is the mix of the last arrivals alone.
   void update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
-              Departures departures);
+              const LearnedMix& recent, Departures departures);
 
   // Equal for nodes of which the same is kept; 0: nothing is.
   std::uint64_t key_of(NodeId node) const {
@@ -59,6 +60,7 @@ class BlockReservation {
   };
 
   void collect_wants(const IdleLedger& ledger, const LearnedMix& mix);
+  void raise_wants(const IdleLedger& ledger, const LearnedMix& recent);
   void keep_size(const Cluster& cluster, const IdleLedger& ledger, std::size_t first,
                  std::size_t last, Departures departures);
   std::int64_t keep_on_blocks(const Cluster& cluster, const IdleLedger& ledger, const Want& want,

@@ -1,20 +1,44 @@
 #include "policies/gridfold_rounds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "policies/round_room.h"
+#include "policies/settings.h"
 #include "policies/share_out.h"
 
 namespace gridfold {
 namespace {
 
-constexpr double kFloor = 4e-3;      // a job without devices has a finite cost
 constexpr double kNotOffered = 1e9;  // more than any sum of costs
 constexpr double kReferenceSeconds = 600;
 constexpr double kLeastSeconds = 30;  // what is left is never taken to be less
 
+constexpr std::array<std::string_view, 3> kKnowledge = {"declared", "nothing", "shared"};
+constexpr RoundKnowledge kKnowledgeOf[] = {RoundKnowledge::kDeclared, RoundKnowledge::kNothing,
+                                           RoundKnowledge::kShared};
+
 }  // namespace
+
+Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options) {
+  SettingsReader settings("gridfold", options.settings);
+  GridfoldRoundsOptions own;
+  own.round = settings.duration("round", options.round);
+  own.knows = kKnowledgeOf[settings.choice("knows", kKnowledge)];
+  own.restart = settings.duration("restart", own.restart);
+  own.order =
+      static_cast<double>(settings.number("order_percent", std::lround(own.order * 100), 0, 300)) /
+      100;
+  own.long_job = settings.duration("long_job", own.long_job);
+  own.horizon = settings.duration("horizon", own.horizon);
+  own.idle_worth = static_cast<double>(settings.number(
+                       "idle_permille", std::lround(own.idle_worth * 1000), 1, 1000)) /
+                   1000;
+  own.growth = static_cast<std::int32_t>(settings.number("growth", own.growth, 1, 1024));
+  if (auto error = settings.finish()) return *error;
+  return own;
+}
 
 double GridfoldRounds::speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const {
   if (tasks == 0) return 0;
@@ -29,13 +53,13 @@ double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t t
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
   }
-  return part.weight / (speed + kFloor);
+  return part.weight / (speed + options_.idle_worth);
 }
 
 double GridfoldRounds::seconds_left(const Part& part) const {
   const RoundJob& job = *part.job;
-  const double served = static_cast<double>(job.executed_ns) * 1e-9 /
-                        (job.devices_each() * part.fair_tasks);
+  const double served =
+      static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
   if (options_.knows == RoundKnowledge::kNothing || !job.spec->training ||
       !job.spec->training->epochs.is_known() || part.fair_goodput <= 0) {
     return served;
@@ -77,11 +101,11 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
       part.fair_goodput = part.page->goodput(1, fair);
     }
     part.held = task_count(job.places);
-    part.most_tasks = std::min(
-        {std::max(static_cast<std::int32_t>(options_.growth * part.page->most_measured()), 1),
-         job.spec->roles.front().count, devices / each});
+    part.most_tasks = std::min({std::max(options_.growth * part.page->most_measured(), 1),
+                                job.spec->roles.front().count, devices / each});
     part.left = std::max(seconds_left(part), kLeastSeconds);
-    part.weight = std::pow(kReferenceSeconds / part.left, options_.order);
+    part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
+                           options_.order);
     parts.push_back(part);
   }
   return parts;
@@ -120,8 +144,7 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   const auto tasks = share(parts, device_count(view.nodes));
   std::vector<SeatWish> wishes;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    wishes.push_back(
-        {parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
+    wishes.push_back({parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
   }
   const auto places = seat_best(
       view.nodes, std::move(wishes),

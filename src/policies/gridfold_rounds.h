@@ -19,9 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "engine/round_policy.h"
 #include "policies/goodput_book.h"
 #include "policies/program_book.h"
+#include "policies/registry.h"
 #include "policies/round_seating.h"
 
 namespace gridfold {
@@ -31,17 +33,21 @@ enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared };
 struct GridfoldRoundsOptions {
   Duration round = Duration::seconds(60);
   RoundKnowledge knows = RoundKnowledge::kDeclared;
-  Duration restart = Duration::seconds(30);  // what it reckons a restart costs
-  double order = 0.6;                        // exponent of the work left
-  Duration horizon = Duration::seconds(600);  // until a place is changed again
-  double growth = 2;  // times the most tasks measured that a job may have
+  Duration restart = Duration::seconds(30);       // what it reckons a restart costs
+  double order = 0.7;                             // exponent of the work left
+  Duration long_job = Duration::seconds(40'000);  // from here on more work left weighs no less
+  Duration horizon = Duration::seconds(120);  // for which a change of places is reckoned to last
+  double idle_worth = 0.5;  // speed-up that a job without devices is reckoned to have
+  std::int32_t growth = 4;    // times the most tasks measured that a job may have
 };
+Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options);
 
 class GridfoldRounds final : public RoundPolicy {
  public:
   explicit GridfoldRounds(const GridfoldRoundsOptions& options) : options_(options) {}
   std::string_view name() const override { return "gridfold"; }
   Duration round() const override { return options_.round; }
+  bool takes(const JobSpec& job) const override { return job.training.has_value(); }
   RoundPlan plan(const RoundView& view) override;
   std::int64_t steps() const override { return steps_; }
 
@@ -51,7 +57,7 @@ class GridfoldRounds final : public RoundPolicy {
     const GoodputPage* page = nullptr;
     double fair_goodput = 0;  // 0: nothing is known of its speed
     double fair_tasks = 1;
-    double left = 0;    // seconds, on a fair share
+    double left = 0;  // seconds, on a fair share
     double weight = 1;
     std::int32_t most_tasks = 0;
     std::int32_t node_tasks = 1;

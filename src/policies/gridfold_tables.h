@@ -39,8 +39,9 @@ class GridfoldTables {
   }
   // What one task pays for its devices.
   Worth price(const Request& request) const;
-  Worth block_worth(std::uint16_t device_class, std::int32_t whole) const {
-    return device_class < classes_.size() ? classes_[device_class].blocks.of(whole) : 0;
+  // Of so many idle devices on a node that has `devices`.
+  Worth block_worth(std::uint16_t device_class, std::int32_t whole, std::int32_t devices) const {
+    return device_class < classes_.size() ? classes_[device_class].blocks.of(whole, devices) : 0;
   }
 
   // Whether scores by both are the same, or so near that nobody could tell.

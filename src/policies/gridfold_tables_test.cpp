@@ -104,10 +104,12 @@ TEST(GridfoldChurnTest, BlocksAreWorthWhatWholeTasksCouldTake) {
   BlockWorth::DemandByCount demand{};
   demand[4] = 1;
   const BlockWorth worth(demand, 2);
-  EXPECT_EQ(worth.of(3), 0);
-  EXPECT_NEAR(worth.of(4), 4 * kHalf / 5, 1);
-  EXPECT_EQ(worth.of(7), worth.of(4));
-  EXPECT_NEAR(worth.of(8), 8 * kHalf / 5, 1);
+  const Worth each = kHalf / 2;  // on a node where such a task may ever fit
+  EXPECT_EQ(worth.of(2, 2), 0);
+  EXPECT_EQ(worth.of(3, 8), 3 * each);
+  EXPECT_NEAR(worth.of(4, 4), 4 * each + 4 * kHalf / 5, 1);
+  EXPECT_EQ(worth.of(7, 8), worth.of(4, 8) + 3 * each);
+  EXPECT_NEAR(worth.of(8, 8), 8 * each + 8 * kHalf / 5, 1);
 }
 
 TEST(GridfoldTightnessTest, LeavesScoresAloneUntilSomethingLeaves) {

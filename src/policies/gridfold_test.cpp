@@ -186,7 +186,7 @@ TEST(GridfoldTest, MultiGpuTasksRespectWhatIsKeptForLargerOnes) {
   for (int i = 0; i < 4; ++i) mix.add(grid.cluster.compile(task(60, 8)));
   IdleLedger ledger(0);
   ledger.refresh(grid.cluster);
-  kept.update(grid.cluster, ledger, mix, Departures::kNone);
+  kept.update(grid.cluster, ledger, mix, mix, Departures::kNone);
   // The last node first for one as large as the largest.
   EXPECT_TRUE(kept.eats_into(NodeId(2), 1, 7, 63000));
   EXPECT_TRUE(kept.eats_into(NodeId(2), 4, 4, 32000));
@@ -195,6 +195,35 @@ TEST(GridfoldTest, MultiGpuTasksRespectWhatIsKeptForLargerOnes) {
   EXPECT_FALSE(kept.eats_into(NodeId(2), 8, 0, 0));
   EXPECT_TRUE(kept.keeps(NodeId(2)));
   EXPECT_FALSE(kept.keeps(NodeId::none()));
+}
+
+TEST(GridfoldTest, AMixThatTurnsIsFollowedBeforeItIsLearned) {
+  Gridfold policy({});
+  Grid grid(policy);
+  for (int i = 0; i < 40; ++i) grid.add(8, 64);
+  grid.prepare();
+  IdleLedger ledger(0);
+  ledger.refresh(grid.cluster);
+  LearnedMix mix(4096);
+  LearnedMix recent(64);
+  const auto arrive = [&](const TaskRequest& each, int count) {
+    for (int i = 0; i < count; ++i) {
+      mix.add(grid.cluster.compile(each));
+      recent.add(grid.cluster.compile(each));
+    }
+  };
+  const auto kept = [&](const LearnedMix& last) {
+    BlockReservation reservation;
+    reservation.update(grid.cluster, ledger, mix, last, Departures::kNone);
+    int nodes = 0;
+    for (std::uint32_t i = 0; i < grid.cluster.size(); ++i)
+      nodes += reservation.key_of(NodeId(i)) != 0;
+    return nodes;
+  };
+  arrive(task(1, 1), 2000);
+  EXPECT_EQ(kept(recent), kept(mix));
+  arrive(task(60, 8), 16);
+  EXPECT_GT(kept(recent), kept(mix));
 }
 
 TEST(GridfoldTest, ReadsItsSettings) {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "policies/round_room.h"
+#include "policies/settings.h"
 
 namespace gridfold {
 namespace {
@@ -37,18 +37,30 @@ std::int32_t largest_node(const RoundView& view) {
 
 }  // namespace
 
-Optimus::Optimus(const OptimusOptions& options, std::shared_ptr<const TrainingTruth> truth)
-    : options_(options), truth_(std::move(truth)) {}
+Result<OptimusOptions> read_optimus_options(const PolicyOptions& options) {
+  SettingsReader settings("optimus", options.settings);
+  OptimusOptions own;
+  own.round = settings.duration("round", options.round);
+  own.truth = options.truth;
+  if (auto error = settings.finish()) return *error;
+  if (own.truth == nullptr) {
+    Error error = invalid("optimus knows the true times of steps, and nothing here tells them");
+    error.field = "policy";
+    error.hint = "use it in a training world that has them, such as --set world=pollux";
+    return error;
+  }
+  return own;
+}
 
 double Optimus::gain(const RoundJob& job, std::int32_t tasks, std::int32_t node_tasks) const {
   if (tasks >= most_tasks(job) || !job.spec->training) return 0;
   const auto seconds = [&](std::int32_t n) {
-    return truth_->step_seconds(*job.spec, packed(n, node_tasks), model_,
-                                job.spec->training->batch);
+    return options_.truth->step_seconds(*job.spec, packed(n, node_tasks), model_,
+                                        job.spec->training->batch);
   };
   const Known<double> now = seconds(tasks);
   const Known<double> then = seconds(tasks + 1);
-  const Known<double> left = truth_->remaining_steps(*job.spec, epochs_done(job));
+  const Known<double> left = options_.truth->remaining_steps(*job.spec, epochs_done(job));
   if (!now.is_known() || !then.is_known() || !left.is_known()) return 0;
   return (now.value() - then.value()) * left.value();
 }

@@ -10,18 +10,23 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "engine/round_policy.h"
+#include "policies/registry.h"
 #include "policies/training_truth.h"
 
 namespace gridfold {
 
 struct OptimusOptions {
   Duration round = Duration::seconds(60);
+  std::shared_ptr<const TrainingTruth> truth;  // never null
 };
+// Error kInvalid where no world tells the truth.
+Result<OptimusOptions> read_optimus_options(const PolicyOptions& options);
 
 class Optimus final : public RoundPolicy {
  public:
-  Optimus(const OptimusOptions& options, std::shared_ptr<const TrainingTruth> truth);
+  explicit Optimus(const OptimusOptions& options) : options_(options) {}
   std::string_view name() const override { return "optimus"; }
   Duration round() const override { return options_.round; }
   RoundPlan plan(const RoundView& view) override;
@@ -34,7 +39,6 @@ class Optimus final : public RoundPolicy {
   double gain(const RoundJob& job, std::int32_t tasks, std::int32_t node_tasks) const;
 
   OptimusOptions options_;
-  std::shared_ptr<const TrainingTruth> truth_;
   std::string model_;  // of the devices: of one model, as in the artefact
   std::int64_t steps_ = 0;
 };

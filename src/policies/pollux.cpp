@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "policies/round_room.h"
+#include "policies/settings.h"
 #include "policies/share_out.h"
 
 namespace gridfold {
@@ -14,6 +15,15 @@ constexpr double kFloor = 1e-3;
 constexpr double kNotOffered = 1e9;  // more than any sum of costs
 
 }  // namespace
+
+Result<PolluxOptions> read_pollux_options(const PolicyOptions& options) {
+  SettingsReader settings("pollux", options.settings);
+  PolluxOptions own;
+  own.round = settings.duration("round", options.round);
+  own.restart = settings.duration("pollux.restart", own.restart);
+  if (auto error = settings.finish()) return *error;
+  return own;
+}
 
 double Pollux::Part::speedup(std::int32_t nodes, std::int32_t tasks) const {
   if (tasks == 0) return 0;
@@ -30,8 +40,8 @@ std::vector<Pollux::Part> Pollux::parts_of(const RoundView& view) const {
   const std::int32_t devices = device_count(view.nodes);
   std::int32_t node_devices = 1;
   for (const auto& node : view.nodes) node_devices = std::max(node_devices, node.devices);
-  const double fair_devices = std::ceil(static_cast<double>(devices) /
-                                        static_cast<double>(view.jobs.size()));
+  const double fair_devices =
+      std::ceil(static_cast<double>(devices) / static_cast<double>(view.jobs.size()));
   std::vector<Part> parts;
   parts.reserve(view.jobs.size());
   for (const auto& job : view.jobs) {
@@ -78,9 +88,9 @@ RoundPlan Pollux::plan(const RoundView& view) {
     ShareCurve curve;
     curve.devices_each = part.job->devices_each();
     for (std::int32_t n = 0; n <= std::max(part.most_tasks, held); ++n) {
-      const std::int32_t nodes =
-          n == held && n > 0 ? static_cast<std::int32_t>(part.job->places.size())
-                             : part.fewest_nodes(n);
+      const std::int32_t nodes = n == held && n > 0
+                                     ? static_cast<std::int32_t>(part.job->places.size())
+                                     : part.fewest_nodes(n);
       // Beyond one node whole ones only: what is left of a node that is shared
       // out finds nobody that it fits.
       const bool is_offered = n <= part.node_tasks || n % part.node_tasks == 0 || n == held;

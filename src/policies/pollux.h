@@ -13,8 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "engine/round_policy.h"
 #include "policies/goodput_book.h"
+#include "policies/registry.h"
 #include "policies/round_seating.h"
 
 namespace gridfold {
@@ -23,6 +25,7 @@ struct PolluxOptions {
   Duration round = Duration::seconds(60);
   Duration restart = Duration::seconds(30);  // what it reckons a restart costs
 };
+Result<PolluxOptions> read_pollux_options(const PolicyOptions& options);
 
 class Pollux final : public RoundPolicy {
  public:

@@ -1,6 +1,7 @@
 #include "policies/registry.h"
 
 #include <array>
+#include <functional>
 
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
@@ -10,6 +11,7 @@
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
 #include "policies/gridfold.h"
+#include "policies/gridfold_rounds.h"
 #include "policies/optimus.h"
 #include "policies/pollux.h"
 #include "policies/random.h"
@@ -60,8 +62,31 @@ Made make_gpu_clustering(const PolicyOptions& options) {
   return make<GpuClustering>(read_gpu_clustering_options, options);
 }
 
+// Placement has the settings that begin with its name, rounds have the others.
 Made make_gridfold(const PolicyOptions& options) {
-  return make<Gridfold>(read_gridfold_options, options);
+  PolicyOptions of_rounds = options;
+  PolicyOptions of_placement = options;
+  const auto is_placement = [](const auto& s) { return s.first.starts_with("gridfold."); };
+  std::erase_if(of_rounds.settings, is_placement);
+  std::erase_if(of_placement.settings, std::not_fn(is_placement));
+  auto placement = read_gridfold_options(of_placement);
+  if (!placement) return placement.error();
+  auto rounds = read_gridfold_rounds_options(of_rounds);
+  if (!rounds) return rounds.error();
+  return Policies(std::make_unique<Gridfold>(*placement),
+                  std::make_unique<GridfoldRounds>(*rounds));
+}
+
+Made make_optimus(const PolicyOptions& options) {
+  return make_rounds<Optimus>(read_optimus_options, options);
+}
+
+Made make_pollux(const PolicyOptions& options) {
+  return make_rounds<Pollux>(read_pollux_options, options);
+}
+
+Made make_tiresias(const PolicyOptions& options) {
+  return make_rounds<Tiresias>(read_tiresias_options, options);
 }
 
 Made make_equal_shares(const PolicyOptions& options) {
@@ -74,45 +99,6 @@ Made make_fifo(const PolicyOptions& options) {
 
 Made make_random(const PolicyOptions& options) {
   return make<RandomFit>(read_random_options, options);
-}
-
-// Of a policy of rounds that has no other setting than their length.
-template <class Options>
-Result<Options> read_round_options(SettingsReader& settings, const PolicyOptions& options) {
-  Options own;
-  own.round = settings.duration("round", options.round);
-  if (auto error = settings.finish()) return *error;
-  return own;
-}
-
-Made make_tiresias(const PolicyOptions& options) {
-  SettingsReader settings("tiresias", options.settings);
-  TiresiasOptions own;
-  own.demotion = settings.duration("tiresias.demotion", own.demotion);
-  own.round = settings.duration("round", options.round);
-  if (auto error = settings.finish()) return *error;
-  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Tiresias>(own));
-}
-
-Made make_optimus(const PolicyOptions& options) {
-  SettingsReader settings("optimus", options.settings);
-  const auto own = read_round_options<OptimusOptions>(settings, options);
-  if (!own) return own.error();
-  if (!options.truth) {
-    Error error = invalid("optimus knows the true times of steps, and nothing here tells them");
-    error.field = "policy";
-    error.hint = "use it in a training world that has them, such as --set world=pollux";
-    return error;
-  }
-  return Policies(std::make_unique<BestFit>(BestFitOptions{}),
-                  std::make_unique<Optimus>(*own, options.truth));
-}
-
-Made make_pollux(const PolicyOptions& options) {
-  SettingsReader settings("pollux", options.settings);
-  const auto own = read_round_options<PolluxOptions>(settings, options);
-  if (!own) return own.error();
-  return Policies(std::make_unique<BestFit>(BestFitOptions{}), std::make_unique<Pollux>(*own));
 }
 
 struct Entry {

@@ -23,9 +23,8 @@ class Seating {
 
   void keep(const RoundJob& job) {
     for (const auto& place : job.places) {
-      const auto seat =
-          std::lower_bound(seats_.begin(), seats_.end(), place.node,
-                           [](const Seat& s, NodeId id) { return s.node < id; });
+      const auto seat = std::lower_bound(seats_.begin(), seats_.end(), place.node,
+                                         [](const Seat& s, NodeId id) { return s.node < id; });
       seat->free -= place.tasks * job.devices_each();
       seat->is_crossed = seat->is_crossed || job.places.size() > 1;
     }
@@ -123,9 +122,8 @@ std::vector<std::vector<RoundPlace>> seat_best(std::span<const RoundNode> nodes,
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (wishes[i].keeps) keepers.push_back(i);
   }
-  std::stable_sort(keepers.begin(), keepers.end(), [&](std::size_t a, std::size_t b) {
-    return wishes[a].tasks < wishes[b].tasks;
-  });
+  std::stable_sort(keepers.begin(), keepers.end(),
+                   [&](std::size_t a, std::size_t b) { return wishes[a].tasks < wishes[b].tasks; });
   const auto total = [&](const std::vector<std::vector<RoundPlace>>& places) {
     double sum = 0;
     for (std::size_t i = 0; i < places.size(); ++i) sum += cost(i, places[i]);

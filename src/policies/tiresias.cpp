@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "policies/round_pool.h"
 #include "policies/round_room.h"
+#include "policies/settings.h"
 
 namespace gridfold {
 namespace {
+
+std::int32_t chosen_tasks(const RoundJob& job) {
+  return static_cast<std::int32_t>(preferred_tasks(*job.spec));
+}
 
 // Index of the job in the view, which is in order of ids; its size when absent.
 std::size_t index_of(const RoundView& view, JobId id) {
@@ -18,9 +24,13 @@ std::size_t index_of(const RoundView& view, JobId id) {
 
 }  // namespace
 
-std::int32_t chosen_tasks(const RoundJob& job) {
-  const Role& role = job.spec->roles.front();
-  return role.preferred > 0 ? role.preferred : role.count;
+Result<TiresiasOptions> read_tiresias_options(const PolicyOptions& options) {
+  SettingsReader settings("tiresias", options.settings);
+  TiresiasOptions own;
+  own.demotion = settings.duration("tiresias.demotion", own.demotion);
+  own.round = settings.duration("round", options.round);
+  if (auto error = settings.finish()) return *error;
+  return own;
 }
 
 void Tiresias::update_queues(const RoundView& view) {

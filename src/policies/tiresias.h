@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "engine/round_policy.h"
+#include "policies/registry.h"
 
 namespace gridfold {
 
@@ -17,6 +19,7 @@ struct TiresiasOptions {
   Duration demotion = Duration::hours(16);  // of device-time
   Duration round = Duration::seconds(60);
 };
+Result<TiresiasOptions> read_tiresias_options(const PolicyOptions& options);
 
 class Tiresias final : public RoundPolicy {
  public:
@@ -35,8 +38,5 @@ class Tiresias final : public RoundPolicy {
   std::vector<JobId> demoted_;  // in order of demotion
   std::int64_t steps_ = 0;
 };
-
-// Tasks that the user of a job chose.
-std::int32_t chosen_tasks(const RoundJob& job);
 
 }  // namespace gridfold

@@ -25,28 +25,51 @@ Result<std::int64_t> bounded(const CsvTable& table, std::size_t column, std::int
   return value;
 }
 
-struct NodeColumns {
-  std::size_t name, cpu, memory, gpu, model;
+// How a kind of node list names its columns and counts CPU. No column of
+// memory: kUnknownMemory.
+struct NodeList {
+  const char *name, *cpu, *memory, *gpu, *model;
+  std::int64_t millicores_each;
 };
-Result<NodeColumns> node_columns(const CsvTable& table) {
+constexpr NodeList kOpenb = {"sn", "cpu_milli", "memory_mib", "gpu", "model", 1};
+constexpr NodeList kSpot = {"node_name", "cpu_num", nullptr, "gpu_capacity_num", "gpu_model", 1000};
+constexpr Bytes kUnknownMemory{std::int64_t{1} << 40};
+
+struct NodeColumns {
+  std::size_t name, cpu, gpu, model;
+  std::optional<std::size_t> memory;
+  std::int64_t millicores_each;
+};
+Result<NodeColumns> node_columns(const CsvTable& table, const NodeList& list) {
   NodeColumns columns{};
-  const std::pair<const char*, std::size_t*> wanted[] = {{"sn", &columns.name},
-                                                         {"cpu_milli", &columns.cpu},
-                                                         {"memory_mib", &columns.memory},
-                                                         {"gpu", &columns.gpu},
-                                                         {"model", &columns.model}};
+  columns.millicores_each = list.millicores_each;
+  const std::pair<const char*, std::size_t*> wanted[] = {{list.name, &columns.name},
+                                                         {list.cpu, &columns.cpu},
+                                                         {list.gpu, &columns.gpu},
+                                                         {list.model, &columns.model}};
   for (const auto& [name, place] : wanted) {
     const auto found = table.column(name);
     if (!found) return found.error();
     *place = *found;
   }
+  if (list.memory == nullptr) return columns;
+  const auto memory = table.column(list.memory);
+  if (!memory) return memory.error();
+  columns.memory = *memory;
   return columns;
 }
 
+Result<Bytes> read_memory(const CsvTable& table, const NodeColumns& columns) {
+  if (!columns.memory) return kUnknownMemory;
+  const auto mebibytes = bounded(table, *columns.memory, kMaxMebibytes);
+  if (!mebibytes) return mebibytes.error();
+  return Bytes(*mebibytes * kMebibyte);
+}
+
 Result<NodeSpec> read_node(const CsvTable& table, const NodeColumns& columns) {
-  const auto cpu = bounded(table, columns.cpu, kMaxMillicores);
+  const auto cpu = bounded(table, columns.cpu, kMaxMillicores / columns.millicores_each);
   if (!cpu) return cpu.error();
-  const auto memory = bounded(table, columns.memory, kMaxMebibytes);
+  const auto memory = read_memory(table, columns);
   if (!memory) return memory.error();
   const auto gpus = bounded(table, columns.gpu, kMaxDevicesPerNode);
   if (!gpus) return gpus.error();
@@ -58,14 +81,30 @@ Result<NodeSpec> read_node(const CsvTable& table, const NodeColumns& columns) {
   }
   NodeSpec node;
   node.name = std::string(table.field(columns.name));
-  node.cpu = MilliCores(*cpu);
-  node.memory = Bytes(*memory * kMebibyte);
+  node.cpu = MilliCores(*cpu * columns.millicores_each);
+  node.memory = *memory;
   DeviceSpec gpu;
   gpu.device_class = "gpu";
   gpu.model = std::string(table.field(columns.model));
   gpu.origin = DeviceOrigin::kEmulated;
   node.devices.assign(static_cast<std::size_t>(*gpus), gpu);
   return node;
+}
+
+Result<ClusterSpec> read_nodes(std::string_view text, const std::string& file,
+                               const NodeList& list) {
+  CsvTable table(text, file);
+  const auto columns = node_columns(table, list);
+  if (!columns) return columns.error();
+  ClusterSpec cluster;
+  cluster.name = file;
+  while (table.next()) {
+    auto node = read_node(table, *columns);
+    if (!node) return node.error();
+    cluster.nodes.push_back(std::move(*node));
+  }
+  if (table.failure()) return *table.failure();
+  return cluster;
 }
 
 // gpu_spec and the times are there or not, list by list.
@@ -195,18 +234,11 @@ void shift_to_origin(Workload& workload) {
 }  // namespace
 
 Result<ClusterSpec> read_openb_nodes(std::string_view text, const std::string& file) {
-  CsvTable table(text, file);
-  const auto columns = node_columns(table);
-  if (!columns) return columns.error();
-  ClusterSpec cluster;
-  cluster.name = file;
-  while (table.next()) {
-    auto node = read_node(table, *columns);
-    if (!node) return node.error();
-    cluster.nodes.push_back(std::move(*node));
-  }
-  if (table.failure()) return *table.failure();
-  return cluster;
+  return read_nodes(text, file, kOpenb);
+}
+
+Result<ClusterSpec> read_spot_nodes(std::string_view text, const std::string& file) {
+  return read_nodes(text, file, kSpot);
 }
 
 Result<Workload> read_openb_pods(std::string_view text, const std::string& file) {

@@ -6,6 +6,11 @@
 //
 // A list may lack gpu_spec and the times (the multigpu lists do): then its jobs
 // have no arrival and no duration.
+//
+// And the node list of the same house's cluster with spot jobs (2026), which
+// says nothing about memory:
+//
+//   gpu_model,gpu_capacity_num,cpu_num,node_name
 #pragma once
 
 #include <string>
@@ -19,6 +24,8 @@ namespace gridfold {
 // `file` is named in errors and gives the values their name. Times are seconds;
 // the origin is the first creation.
 Result<ClusterSpec> read_openb_nodes(std::string_view text, const std::string& file);
+// 1 TiB of memory a node, as in a cluster text.
+Result<ClusterSpec> read_spot_nodes(std::string_view text, const std::string& file);
 Result<Workload> read_openb_pods(std::string_view text, const std::string& file);
 
 }  // namespace gridfold

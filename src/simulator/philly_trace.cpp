@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/quote.h"
-#include "simulator/csv_table.h"
 
 namespace gridfold {
 namespace {
@@ -25,31 +24,6 @@ Result<Instant> read_timestamp(const CsvTable& table, std::size_t column) {
   }
   return table.error(column, quote(table.field(column)) + " is not a time",
                      "write it as 2017-10-09 07:01:55, between 1970 and 2100");
-}
-
-// "66.0": seconds.
-Result<Duration> read_seconds(const CsvTable& table, std::size_t column) {
-  auto duration = parse_duration(std::string(table.field(column)) + "s");
-  if (duration && *duration > kMaxDuration) {
-    return table.error(column, quote(table.field(column)) + " is too long",
-                       "at most " + to_text(kMaxDuration));
-  }
-  if (duration) return duration;
-  return table.error(column, quote(table.field(column)) + " is not a duration in seconds",
-                     "give seconds, such as 66.0");
-}
-
-JobSpec gang(std::int64_t gpus, std::int32_t gpus_per_node) {
-  const GangSplit split = split_gang(gpus, std::max(gpus_per_node, 1));
-  Role role;
-  role.count = role.min = gpus_per_node > 0 ? split.tasks : 1;
-  DeviceRequest request;
-  request.device_class = "gpu";
-  request.count = static_cast<std::int32_t>(gpus_per_node > 0 ? split.each : gpus);
-  role.each.devices.push_back(std::move(request));
-  JobSpec spec;
-  spec.roles.push_back(std::move(role));
-  return spec;
 }
 
 struct Columns {
@@ -76,6 +50,37 @@ GangSplit split_gang(std::int64_t total, std::int64_t most) {
   return {static_cast<std::int32_t>(tasks), total / tasks};
 }
 
+Result<Duration> read_trace_seconds(const CsvTable& table, std::size_t column) {
+  auto duration = parse_duration(std::string(table.field(column)) + "s");
+  if (duration && *duration > kMaxDuration) {
+    return table.error(column, quote(table.field(column)) + " is too long",
+                       "at most " + to_text(kMaxDuration));
+  }
+  if (duration) return duration;
+  return table.error(column, quote(table.field(column)) + " is not a duration in seconds",
+                     "give seconds, such as 66.0");
+}
+
+JobSpec gpu_gang(std::int64_t gpus, std::int32_t gpus_per_node) {
+  const GangSplit split = split_gang(gpus, std::max(gpus_per_node, 1));
+  Role role;
+  role.count = role.min = gpus_per_node > 0 ? split.tasks : 1;
+  DeviceRequest request;
+  request.device_class = "gpu";
+  request.count = static_cast<std::int32_t>(gpus_per_node > 0 ? split.each : gpus);
+  role.each.devices.push_back(std::move(request));
+  JobSpec spec;
+  spec.roles.push_back(std::move(role));
+  return spec;
+}
+
+Result<std::int64_t> read_gang_gpus(const CsvTable& table, std::size_t column) {
+  const auto gpus = table.count(column);
+  if (!gpus || (*gpus >= 1 && *gpus <= kMaxGpus)) return gpus;
+  return table.error(column, quote(table.field(column)) + " GPUs",
+                     "a job asks for 1 to " + std::to_string(kMaxGpus));
+}
+
 Result<Workload> read_philly(std::string_view text, const std::string& file,
                              std::int32_t gpus_per_node) {
   CsvTable table(text, file);
@@ -89,21 +94,18 @@ Result<Workload> read_philly(std::string_view text, const std::string& file,
   while (table.next()) {
     const auto at = read_timestamp(table, columns->timestamp);
     if (!at) return at.error();
-    const auto duration = read_seconds(table, columns->duration);
+    const auto duration = read_trace_seconds(table, columns->duration);
     if (!duration) return duration.error();
-    const auto gpus = table.count(columns->gpus);
+    const auto gpus = read_gang_gpus(table, columns->gpus);
     if (!gpus) return gpus.error();
-    if (*gpus < 1 || *gpus > kMaxGpus) {
-      return table.error(columns->gpus, quote(table.field(columns->gpus)) + " GPUs",
-                         "a job asks for 1 to " + std::to_string(kMaxGpus));
-    }
     arrivals.push_back(*at);
-    workload.jobs.push_back({"philly-" + std::to_string(workload.jobs.size()),
-                             shapes.find_or_add(*gpus, [&] { return gang(*gpus, gpus_per_node); }),
-                             Unknown{},
-                             *duration,
-                             cluster ? std::string(table.field(*cluster)) : std::string(),
-                             {}});
+    workload.jobs.push_back(
+        {"philly-" + std::to_string(workload.jobs.size()),
+         shapes.find_or_add(*gpus, [&] { return gpu_gang(*gpus, gpus_per_node); }),
+         Unknown{},
+         *duration,
+         cluster ? std::string(table.field(*cluster)) : std::string(),
+         {}});
   }
   if (table.failure()) return *table.failure();
   if (arrivals.empty()) return workload;

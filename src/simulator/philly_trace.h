@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "simulator/csv_table.h"
 #include "simulator/workload.h"
 
 namespace gridfold {
@@ -24,6 +25,13 @@ struct GangSplit {
 };
 // total >= 1, most >= 1.
 GangSplit split_gang(std::int64_t total, std::int64_t most);
+
+// A job of so many GPUs on nodes of at most so many; 0: one task, however many.
+JobSpec gpu_gang(std::int64_t gpus, std::int32_t gpus_per_node);
+
+// A field of a trace: seconds such as 66.0, and the GPUs of a job.
+Result<Duration> read_trace_seconds(const CsvTable& table, std::size_t column);
+Result<std::int64_t> read_gang_gpus(const CsvTable& table, std::size_t column);
 
 // gpus_per_node: of the largest node of the cluster it will run on; without
 // GPUs there (0) a job is one task. The origin is the first timestamp.

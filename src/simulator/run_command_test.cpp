@@ -95,6 +95,19 @@ TEST(SimRun, SaturationFillsTheClusterAndRecordsTheWay) {
   EXPECT_NEAR(result["fragmentation_ratio"].get<double>(), 0.990, 0.01);
 }
 
+TEST(SimRun, GavelShapesOnAListOfSpotNodes) {
+  auto options = options_for(test_data("traces/spot.csv"), test_data("traces/gavel.csv"));
+  options.set = {{"mode", "saturation"}};
+  EXPECT_EQ(run(options)["cluster"]["gpus"], 13);
+  options.set = {{"load", "0.95"}, {"holding_mean", "1h"}, {"jobs", "200"}};
+  options.policy = "gridfold";
+  const auto churn = run(options);
+  EXPECT_GT(churn["gpu_utilisation_mean_ratio"], 0.1);
+  // The gangs of 2 x 6 GPUs: only one node has so many.
+  EXPECT_GT(churn["jobs"]["infeasible"], 0);
+  EXPECT_EQ(churn["jobs"]["infeasible"], churn["jobs"]["waiting"]);
+}
+
 TEST(SimRun, ARangeOfSeedsGivesRunsAndMeans) {
   auto options = options_for("nodes=4,gpus=8", test_data("traces/philly.csv"));
   options.set = {{"mode", "saturation"}};

@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "simulator/cluster_file.h"
 #include "simulator/cluster_text.h"
+#include "simulator/gavel_trace.h"
 #include "simulator/nearest_hint.h"
 #include "simulator/openb_trace.h"
 #include "simulator/philly_trace.h"
@@ -52,12 +53,18 @@ fs::path list_in(const fs::path& directory, const std::string& stem) {
   return {};
 }
 
+// Whether the CSV's header names a column like this.
+bool has_column(std::string_view text, std::string_view name) {
+  return text.substr(0, text.find('\n')).find(name) != std::string_view::npos;
+}
+
 Result<ClusterSpec> read_cluster_file(const fs::path& path) {
   const std::string kind = kind_of(path);
   const auto text = read_text_file(path.string());
   if (!text) return text.error();
-  auto cluster = kind == ".yaml" || kind == ".yml" ? parse_cluster_file(*text, path.string())
-                                                   : read_openb_nodes(*text, path.string());
+  auto cluster = kind == ".yaml" || kind == ".yml"       ? parse_cluster_file(*text, path.string())
+                 : has_column(*text, "gpu_capacity_num") ? read_spot_nodes(*text, path.string())
+                                                         : read_openb_nodes(*text, path.string());
   if (!cluster) return cluster.error();
   cluster->name = name_of(path);
   if (!cluster->nodes.empty()) return cluster;
@@ -126,13 +133,6 @@ Result<fs::path> find_workload(const std::string& text, const std::string& clust
   return no_workload(text, directory);
 }
 
-// Philly's header has num_gpus, openb's num_gpu.
-bool is_philly(std::string_view text) {
-  const std::string_view header = text.substr(0, text.find('\n'));
-  return header.find("num_gpus") != std::string_view::npos ||
-         header.find("timestamp") != std::string_view::npos;
-}
-
 Result<Workload> read_workload(const fs::path& path, const ClusterCapacity& capacity) {
   const auto text = read_text_file(path.string());
   if (!text) return text.error();
@@ -141,12 +141,15 @@ Result<Workload> read_workload(const fs::path& path, const ClusterCapacity& capa
   if (kind == ".swf") return read_swf(*text, file, capacity.largest_cpu_node);
   if (kind == ".yaml" || kind == ".yml") return parse_workload_file(*text, file);
   if (kind == ".csv") {
-    return is_philly(*text) ? read_philly(*text, file, capacity.largest_gpu_node)
-                            : read_openb_pods(*text, file);
+    if (has_column(*text, "scale_factor"))
+      return read_gavel(*text, file, capacity.largest_gpu_node);
+    if (has_column(*text, "num_gpus") || has_column(*text, "timestamp"))
+      return read_philly(*text, file, capacity.largest_gpu_node);
+    return read_openb_pods(*text, file);
   }
   Error error = invalid(file + ": no reader for files that end in " + quote(kind));
   error.field = "workload";
-  error.hint = "give a .csv (openb, Philly), .swf or .yaml file, packed by gzip or not";
+  error.hint = "give a .csv (openb, Philly, Gavel), .swf or .yaml file, packed by gzip or not";
   return error;
 }
 

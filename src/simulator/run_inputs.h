@@ -20,7 +20,8 @@ struct RunInputs {
 //
 // workload: a path, or a name within the cluster's directory: "default",
 // "cpu200" or "openb_pod_list_default". What a file holds is told from it: a
-// CSV header with num_gpu (openb) or num_gpus (Philly), .swf, .yaml.
+// CSV header with num_gpu (openb), num_gpus (Philly) or scale_factor (Gavel),
+// .swf, .yaml.
 Result<RunInputs> read_run_inputs(const std::string& cluster, const std::string& workload,
                                   RunMode mode);
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "simulator/gavel_trace.h"
 #include "simulator/openb_trace.h"
 #include "simulator/philly_trace.h"
 #include "simulator/swf_trace.h"
@@ -175,6 +176,38 @@ TEST(Swf, ErrorsNameTheField) {
   EXPECT_EQ(
       bad("1 0 -1 5a 4" + rest),
       "line 1, column 8: run_time: x.swf: \"5a\" is not a number from -1 on (-1 means unknown)");
+}
+
+TEST(SpotNodes, AreReadLikeOpenbs) {
+  const auto cluster = read_spot_nodes(test_text("traces/spot.csv"), "spot.csv");
+  ASSERT_TRUE(cluster) << cluster.error().describe();
+  ASSERT_EQ(cluster->nodes.size(), 3u);
+  EXPECT_EQ(cluster->nodes[2].name, "2");
+  EXPECT_EQ(cluster->nodes[2].cpu, MilliCores(192'000));
+  EXPECT_EQ(cluster->nodes[2].memory, Bytes(std::int64_t{1} << 40));
+  EXPECT_EQ(cluster->nodes[2].devices.at(7).model, "H800");
+  EXPECT_EQ(capacity_of(*cluster).gpu_thousandths, 13'000);
+  const auto bad = read_spot_nodes("gpu_model,gpu_capacity_num,cpu_num,node_name\n,1,128,a\n", "s");
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().describe(),
+            "line 2, column 1: gpu_model: s: is empty on a node with GPUs (name the GPUs' model)");
+}
+
+TEST(Gavel, JobsAreGangsWithoutADuration) {
+  const auto jobs = read_gavel(test_text("traces/gavel.csv"), "gavel.csv", 8);
+  ASSERT_TRUE(jobs) << jobs.error().describe();
+  ASSERT_EQ(jobs->jobs.size(), 3u);
+  EXPECT_EQ(jobs->shapes.size(), 2u);
+  EXPECT_EQ(jobs->jobs[1].arrives.value(), Duration::milliseconds(2500));
+  EXPECT_FALSE(jobs->jobs[1].duration.is_known());
+  EXPECT_EQ(jobs->jobs[1].program, "Recommendation (batch size 8192)");
+  const Role& role = jobs->shapes[jobs->jobs[1].shape].roles[0];
+  EXPECT_EQ(role.count, 2);
+  EXPECT_EQ(role.each.devices.at(0).count, 6);
+  const auto bad = read_gavel("job_type,arrival_time_s,scale_factor\nT,0,0\n", "gavel.csv", 8);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().describe(),
+            "line 2, column 5: scale_factor: gavel.csv: \"0\" GPUs (a job asks for 1 to 4096)");
 }
 
 TEST(PublicTraces, OpenbListsOfTheProject) {

@@ -95,6 +95,8 @@ class SpecMaker {
     role.multiple_of = 1;
     role.preferred = 0;
     role.min = some() ? 32 : 16;
+    role.multiple_of = some() ? 4 : 1;
+    role.preferred = some() ? role.min : 0;
     role.each.devices = {{"gpu", 2}};
     traffic.data = 64 / traffic.tensor / traffic.pipeline;
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i) {

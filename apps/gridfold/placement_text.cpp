@@ -90,9 +90,9 @@ constexpr Sentence kOfDomains[] = {
      "of {domains} domains of its size that could hold it as good as {next}; drawn among equals.",
      "在 {domains} 个可容纳它的同级域中，与 {next} 同样好；抽签选出。"},
     {"cost",
-     "of {domains} domains of its size that could hold it the one of the least expected cost, "
-     "{value}; next was {next} with {next_value}.",
-     "在 {domains} 个可容纳它的同级域中，预期代价最低（{value}）；其次是 {next}，{next_value}。"},
+     "a step is expected to be faster here, {value} ns, than in {next}, {next_value} ns, which its "
+     "room would have chosen.",
+     "预期一步在此更快（{value} ns）；按空间本应选择 {next}（{next_value} ns）。"},
 };
 constexpr Sentence kOfGrid = {"only_one", "no smaller domain was asked for, or could hold it.",
                               "没有要求更小的域，或更小的域都无法容纳它。"};

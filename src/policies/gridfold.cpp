@@ -117,9 +117,8 @@ class Gridfold::Trial {
     std::int64_t best_score = 0;
     std::uint64_t tried = 0;
     const auto consider = [&](std::size_t i) {
-      if (board_.share(i) < need.share || board_.has_twin_among(tried, i) ||
-          !device_fits(node.devices[i], need))
-        return;
+      const bool is_full = board_.share(i) == 0 && need.share > 0;
+      if (is_full || board_.has_twin_among(tried, i) || !device_fits(node.devices[i], need)) return;
       tried |= std::uint64_t{1} << i;
       const std::int32_t left = board_.left(i, need.share);
       const std::int64_t here =

@@ -8,7 +8,9 @@
 //          shuffle          kinds weighed anew by draws from Exp(1)
 //          drift            the first half from one list, the rest from the next
 //          churn            Poisson arrivals at load=0.95 of the devices,
-//                           exponential stays, until time=6 mean stays; measured from 2 on
+//                           exponential stays, until time=24 mean stays; measured from
+//                           warm=4 on (earlier, who has refused before refuses less);
+//                           groups=1 prints it by sizes of task
 //     policy.key=value      a setting of the policy of that name
 //
 // Prints, as means over seeds: per cent of devices allocated when so many per
@@ -257,10 +259,19 @@ void fill_up(const Input& input, World& world, const Tasks& tasks, Sums& sums) {
   sums.microseconds.push_back(watch.microseconds() / static_cast<double>(tasks.size()));
 }
 
+// What a task with devices asks for: 8, or slice, and how many models it accepts.
+std::string group_of(const TaskRequest& each) {
+  if (each.devices.empty()) return "cpu";
+  const DeviceRequest& request = each.devices.front();
+  std::string group = request.share == kWholeDevice ? std::to_string(request.count) : "slice";
+  if (!request.models.empty()) group += " of " + std::to_string(request.models.size());
+  return group;
+}
+
 void churn(const Input& input, World& world, const Tasks& tasks, Draw& draw, Sums& sums) {
   const double load = number_option("load", .95);
-  const double end = number_option("time", 6);
-  constexpr double kWarm = 2;
+  const double end = number_option("time", 24);
+  const double warm = number_option("warm", 4);
   double mean = 0;
   for (const std::uint32_t kind : tasks) mean += static_cast<double>(input.asked[kind]);
   mean /= static_cast<double>(tasks.size());
@@ -277,8 +288,9 @@ void churn(const Input& input, World& world, const Tasks& tasks, Draw& draw, Sum
   double cpu_refused = 0;
   double area = 0;
   std::size_t arrivals = 0;
+  std::map<std::string, std::pair<double, double>> groups;  // asked, refused
   const auto advance = [&](double to) {
-    if (to > kWarm) area += (to - std::max(last, kWarm)) * world.allocated_percent();
+    if (to > warm) area += (to - std::max(last, warm)) * world.allocated_percent();
     last = to;
   };
   const Stopwatch watch;
@@ -294,20 +306,29 @@ void churn(const Input& input, World& world, const Tasks& tasks, Draw& draw, Sum
     const double length = stay(draw);
     const auto place = world.place(kind);
     ++arrivals;
-    if (now > kWarm) {
-      offered += static_cast<double>(input.asked[kind]);
-      if (!place) refused += static_cast<double>(input.asked[kind]);
+    if (now > warm) {
       const TaskRequest& each = input.kinds[kind];
+      const double share = static_cast<double>(input.asked[kind]);
+      auto& [group_asked, group_refused] = groups[group_of(each)];
+      offered += share;
+      group_asked += share;
+      if (!place) refused += share;
+      if (!place) group_refused += share;
       const double cores = each.devices.empty() ? static_cast<double>(each.cpu.value) : 0;
       cpu_offered += cores;
       if (!place) cpu_refused += cores;
     }
     if (place) leaves.push({now + length, *place});
   }
+  if (number_option("groups", 0) > 0) {
+    for (const auto& [name, sums_of] : groups)
+      std::printf("  %-10s %.2f %% of all asked, %.2f %% refused\n", name.c_str(),
+                  100 * sums_of.first / offered, 100 * sums_of.second / offered);
+  }
   sums.microseconds.push_back(watch.microseconds() / static_cast<double>(arrivals));
   sums.refused += 100 * refused / offered;
   if (cpu_offered > 0) sums.cpu_refused += 100 * cpu_refused / cpu_offered;
-  sums.used += area / (end - kWarm);
+  sums.used += area / (end - warm);
 }
 
 void run(const Input& input, const std::string& name, const std::string& policy) {

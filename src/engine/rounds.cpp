@@ -153,8 +153,9 @@ RoundView Engine::State::round_view() const {
     const std::vector<DeviceSpec>& devices = cluster.record(node).spec.devices;
     if (devices.empty() || !cluster.usable(node)) continue;
     index[n] = view.nodes.size();
-    view.nodes.push_back({node, devices.front().device_class, devices.front().model,
-                          free_devices(cluster.room(node))});
+    const std::int32_t free = filler_holdings > 0 ? free_devices(room_without_fillers(node).room())
+                                                  : free_devices(cluster.room(node));
+    view.nodes.push_back({node, devices.front().device_class, devices.front().model, free});
   }
   for (const JobId id : rounds.jobs) {
     const EngineJob& job = jobs.at(id);
@@ -181,19 +182,34 @@ RoundView Engine::State::round_view() const {
   return view;
 }
 
-// Once nobody is on the way out any more, a claim that is still not fulfilled
-// will not be: the next plan is made without it.
+// Claims that will not be fulfilled: on a node that takes no tasks, or of room
+// that is free and may not be used, for nobody is on the way out any more. The
+// next plan is made without them.
 void Engine::State::drop_stale_claims() {
-  std::vector<JobId> claimants;
+  bool leaving = false;
+  std::vector<EngineJob*> claimants;
   for (const JobId id : rounds.jobs) {
-    const JobRecord& record = jobs.at(id).record;
-    if (record.stopping == StopCause::kResize) return;
-    if (record.state == JobState::kPending && has_claim(record)) claimants.push_back(id);
-  }
-  for (const JobId id : claimants) {
     EngineJob& job = jobs.at(id);
-    touch(job);
-    drop_claims(job);
+    leaving |= job.record.stopping == StopCause::kResize;
+    if (job.record.state == JobState::kPending && has_claim(job.record)) claimants.push_back(&job);
+  }
+  for (EngineJob* job : claimants) {
+    std::map<NodeId, Cluster::Scratch> books;
+    bool usable = true;
+    bool free = true;
+    for (const TaskRecord& task : job->record.tasks) {
+      const Allocation& claim = task.claim;
+      if (claim.node.is_none()) continue;
+      usable &= cluster.usable(claim.node);
+      const auto [book, fresh] = books.try_emplace(claim.node);
+      if (fresh) cluster.actual(claim.node, book->second);
+      const Request& request = *job->requests.front();
+      free = free && Cluster::fits_exactly(book->second.room(), request, claim);
+      if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
+    }
+    if (usable && (leaving || !free)) continue;
+    touch(*job);
+    drop_claims(*job);
   }
 }
 
@@ -217,6 +233,9 @@ void Engine::State::adopt_round(const RoundAnswer& answer) {
   }
   for (RoundChange& change : changes) {
     if (!change.missed && change.to > 0) change_places(change);
+  }
+  for (RoundChange& change : changes) {
+    if (!change.missed && !change.victims.empty()) evict_fillers_for(change);
   }
 }
 
@@ -258,6 +277,7 @@ std::vector<RoundChange> Engine::State::changes_of(const RoundAnswer& answer) {
 // a job that runs cannot have its new places: it stays, and all is bound anew.
 bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
   std::map<NodeId, Cluster::Scratch> books;
+  std::set<JobId> doomed;  // fillers
   const auto is_bound = [](const RoundChange& change) {
     return !change.missed || change.from == 0;
   };
@@ -283,7 +303,7 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
   std::vector<const RoundChange*> charged;
   for (RoundChange& change : changes) {
     if (!is_bound(change) || change.to == 0) continue;
-    change.missed = bind(change, books);
+    change.missed = bind(change, books, doomed);
     if (!change.missed) {
       charge(change, change.to, +1);
       charged.push_back(&change);
@@ -301,10 +321,12 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
 }
 
 std::optional<Reason> Engine::State::bind(RoundChange& change,
-                                          std::map<NodeId, Cluster::Scratch>& books) {
+                                          std::map<NodeId, Cluster::Scratch>& books,
+                                          std::set<JobId>& doomed) {
   const EngineJob& job = *change.job;
   const Request& request = *job.requests.front();
   change.at.clear();
+  change.victims.clear();
   if (!may_have(job.record.spec->roles.front(), change.to) ||
       std::any_of(change.places.begin(), change.places.end(), [this](const RoundPlace& place) {
         return place.tasks < 0 || place.node.value >= cluster.size();
@@ -326,7 +348,8 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
       cluster.planned(place.node, book);
     }
     for (std::int32_t i = 0; i < place.tasks; ++i) {
-      if (!cluster.usable(place.node) || !fits(book.room(), request))
+      if (!cluster.usable(place.node) ||
+          !make_room(place.node, book, request, doomed, change.victims))
         return no_room(cluster.record(place.node));
       const std::uint64_t devices = policy->choose(book.room(), request).devices;
       change.at.push_back({place.node, devices});
@@ -334,7 +357,65 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
     }
   }
   for (auto& [node, book] : taken) books[node] = std::move(book);
+  doomed.insert(change.victims.begin(), change.victims.end());
   return std::nullopt;
+}
+
+// Whether the task fits into the book, once the fewest fillers of the node have
+// left it, those that lose least first; they are added to `victims`.
+bool Engine::State::make_room(NodeId node, Cluster::Scratch& book, const Request& request,
+                              const std::set<JobId>& doomed, std::vector<JobId>& victims) {
+  if (fits(book.room(), request)) return true;
+  if (filler_holdings == 0) return false;
+  std::vector<std::pair<const Holding*, const JobRecord*>> fillers;
+  for (const Holding& holding : cluster.holdings(node)) {
+    const EngineJob& other = jobs.at(holding.job);
+    const bool leaves = holding.leaves || doomed.count(holding.job) != 0 ||
+                        std::find(victims.begin(), victims.end(), holding.job) != victims.end();
+    if (is_filler(other) && !leaves) fillers.emplace_back(&holding, &other.record);
+  }
+  std::sort(fillers.begin(), fillers.end(), [](const auto& a, const auto& b) {
+    const JobRecord& x = *a.second;
+    const JobRecord& y = *b.second;
+    if (x.spec->priority != y.spec->priority) return x.spec->priority < y.spec->priority;
+    if (x.started_at != y.started_at) return x.started_at > y.started_at;
+    return b.first->task() < a.first->task();
+  });
+  const Cluster::Scratch before = book;
+  const auto request_of_holding = [this](const Holding& holding) -> const Request& {
+    return cluster.request(holding.request);
+  };
+  std::size_t used = 0;
+  while (!fits(book.room(), request) && used < fillers.size()) {
+    const Holding& holding = *fillers[used++].first;
+    Cluster::add_back(book, request_of_holding(holding), holding.devices, holding.start());
+  }
+  if (!fits(book.room(), request)) {
+    book = before;
+    return false;
+  }
+  // Who turns out not to be needed stays, the most valued first.
+  for (std::size_t i = used; i-- > 0;) {
+    const Holding& holding = *fillers[i].first;
+    Cluster::take_out(book, request_of_holding(holding), holding.devices, holding.start());
+    if (fits(book.room(), request)) continue;
+    Cluster::add_back(book, request_of_holding(holding), holding.devices, holding.start());
+    victims.push_back(holding.job);
+  }
+  return true;
+}
+
+void Engine::State::evict_fillers_for(const RoundChange& change) {
+  std::vector<JobId> victims = change.victims;
+  std::sort(victims.begin(), victims.end());
+  victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
+  out.list.emplace_back(Preempted{change.job->record.id, victims});
+  for (const JobId id : victims) {
+    EngineJob& victim = jobs.at(id);
+    touch(victim);
+    begin_stop(victim, StopCause::kPreempt,
+               Reason(ReasonCode::kPreempted, {{"by", change.job->record.uid}}));
+  }
 }
 
 void Engine::State::change_places(RoundChange& change) {

@@ -63,6 +63,7 @@ struct RoundChange {
   std::int64_t from = 0;           // tasks
   std::int64_t to = 0;
   std::vector<Allocation> at;    // by task, once they are bound
+  std::vector<JobId> victims;    // fillers that make room for it
   std::optional<Reason> missed;  // why it stays as it is after all
 };
 

@@ -368,6 +368,28 @@ TEST_F(RoundsTest, ALimitOfJobsDoesNotStopTheResizeOfOne) {
   EXPECT_EQ(tasks_of(b), 2);
 }
 
+TEST_F(RoundsTest, FillersGiveWayAndNoMoreOfThemThanAreNeeded) {
+  nodes(1, 4);
+  JobSpec filler = elastic(1, 1);
+  filler.workload_class = WorkloadClass::kFiller;
+  filler.training.reset();
+  std::vector<JobId> fillers;
+  for (int i = 0; i < 3; ++i) fillers.push_back(submit(filler));
+  settle_all();
+  const JobId job = submit(elastic(1, 4));
+  plan(job, {{kFirst, 3}});
+  round();
+  EXPECT_EQ(script.views.back().nodes[0].devices, 4);
+  EXPECT_EQ(stopped.size(), 2u);
+  EXPECT_TRUE(launched.empty());
+  round();  // their grace is longer than a round: the claim is kept
+  settle_all();
+  EXPECT_EQ(tasks_of(job), 3);
+  int running = 0;
+  for (const JobId id : fillers) running += tasks_of(id);
+  EXPECT_EQ(running, 1);
+}
+
 TEST_F(RoundsTest, ALostNodesGangIsRepairedInTheNextRound) {
   nodes(2, 4);
   const JobId job = submit(elastic(1, 8));

@@ -335,7 +335,11 @@ struct Engine::State {
   void adopt_round(const RoundAnswer& answer);
   std::vector<RoundChange> changes_of(const RoundAnswer& answer);
   bool bind_changes(std::vector<RoundChange>& changes);
-  std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books);
+  std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books,
+                             std::set<JobId>& doomed);
+  bool make_room(NodeId node, Cluster::Scratch& book, const Request& request,
+                 const std::set<JobId>& doomed, std::vector<JobId>& victims);
+  void evict_fillers_for(const RoundChange& change);
   void change_places(RoundChange& change);
   bool quota_allows(const EngineJob& job, std::int64_t tasks);
   // Of a pending job that waits for a round, at this place among its reasons,

@@ -251,6 +251,8 @@ void SimulatedCluster::perform(const Step& step) {
       if (attempts_[step.index].version == step.version) {
         // The process is gone now; that is noticed later.
         Attempt& attempt = attempts_[step.index];
+        if (const auto& training = jobs_[attempt.seen.task.job].training)
+          leave_gang(*training, step.index);
         attempt.seen.status = lost();
         attempt.ends = clock_.now();
         ++attempt.version;

@@ -44,8 +44,15 @@ void TableProcess::stop(Instant now) {
 
 void TableProcess::advance(Instant now) {
   while (running_ && stretch_.due <= now) finish_stretch();
-  now_ = std::max(now_, now);
+  count_until(now);
   if (running_) progress_ = progress_at(now);
+}
+
+// Up to this time, which is in the present stretch.
+void TableProcess::count_until(Instant now) {
+  if (now <= now_) return;
+  if (running_ && restart_left_ <= Duration{}) productive_ += (now - now_).in_seconds() * tasks_;
+  now_ = now;
 }
 
 Instant TableProcess::next_settling(Instant now) const {
@@ -79,6 +86,7 @@ void TableProcess::begin_stretch(Instant from) {
 
 void TableProcess::finish_stretch() {
   const Instant end = stretch_.end;
+  count_until(end);
   if (stretch_.ends_epoch) {
     ++epoch_;
     progress_ = program_->curve.progress_after(epoch_);

@@ -34,6 +34,7 @@ class TableProcess final : public TrainingProcess {
   Instant next_event() const override { return running_ ? stretch_.due : Instant::never(); }
   bool finished() const override { return epoch_ == program_->curve.epochs(); }
   std::optional<TrainingHistory> report() const override;
+  Known<double> productive_seconds() const override { return productive_; }
 
  private:
   // Time over which nothing changes: it restarts, or trains at one rate.
@@ -46,6 +47,7 @@ class TableProcess final : public TrainingProcess {
     bool ends_epoch = false;
   };
   void begin_stretch(Instant from);
+  void count_until(Instant now);
   void finish_stretch();
   // Steps of the initial batch a second; 0 where nothing was measured: it
   // cannot run so. Keeps what it measures for the report.
@@ -67,6 +69,7 @@ class TableProcess final : public TrainingProcess {
   BatchSplit split_;
   std::int32_t epoch_ = 0;
   double progress_ = 0;
+  double productive_ = 0;  // task-seconds
   Stretch stretch_;
   TrainingHistory history_;
 };

@@ -21,7 +21,7 @@ StepMeasurement measured(std::int32_t nodes, std::int32_t tasks, std::int64_t lo
     return Duration{static_cast<std::int64_t>(std::llround(seconds * 1e9))};
   };
   const double network = network_seconds(nodes, tasks);
-  return {nodes, tasks, "T4", local, 0, in_time(gradient_seconds(local) + network),
+  return {nodes,           tasks, "T4", local, 0, in_time(gradient_seconds(local) + network),
           in_time(network)};
 }
 
@@ -31,8 +31,8 @@ constexpr NoiseModel kNoise{1, 10};
 double true_rate(std::int32_t nodes, std::int32_t tasks, const GoodputChoice& at) {
   const double scale = static_cast<double>(tasks * at.local_batch * (at.accumulation + 1)) / 64.0;
   const double gain = 11 / (10 / scale + 1);
-  return gain / (gradient_seconds(at.local_batch) * (at.accumulation + 1) +
-                 network_seconds(nodes, tasks));
+  return gain /
+         (gradient_seconds(at.local_batch) * (at.accumulation + 1) + network_seconds(nodes, tasks));
 }
 
 TEST(GoodputFit, ForetellsSizesThatWereNotMeasured) {

@@ -38,7 +38,7 @@ struct GridfoldRoundsOptions {
   Duration long_job = Duration::seconds(40'000);  // from here on more work left weighs no less
   Duration horizon = Duration::seconds(120);  // for which a change of places is reckoned to last
   double idle_worth = 0.5;  // speed-up that a job without devices is reckoned to have
-  std::int32_t growth = 4;    // times the most tasks measured that a job may have
+  std::int32_t growth = 4;  // times the most tasks measured that a job may have
 };
 Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options);
 

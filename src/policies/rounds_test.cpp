@@ -1,5 +1,6 @@
 // The parts that the policies of rounds share.
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

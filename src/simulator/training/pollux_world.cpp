@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
 
 #include "base/quote.h"
@@ -84,8 +85,40 @@ Result<std::int64_t> within(const CsvTable& table, std::size_t column, std::int6
   return value;
 }
 
+// Seconds alone on whole numbers of devices, each worked out once. Any thread.
+class AloneTable {
+ public:
+  explicit AloneTable(std::shared_ptr<const PolluxProgram> program)
+      : program_(std::move(program)) {}
+
+  Known<double> seconds_on(std::int32_t devices) {
+    const std::scoped_lock lock(mutex_);
+    const auto [entry, added] = seconds_.try_emplace(devices);
+    if (added) entry->second = pollux_seconds_alone(*program_, devices);
+    return entry->second;
+  }
+
+  // Between whole numbers the rate is linear.
+  Known<double> seconds_on_share(double devices, Duration restart) {
+    const auto low = static_cast<std::int32_t>(devices);
+    const double share = devices - low;
+    const auto high = seconds_on(low + 1);
+    if (!high.is_known()) return Unknown{};
+    if (low == 0) return restart.in_seconds() + high.value() / share;
+    const auto least = seconds_on(low);
+    if (!least.is_known()) return Unknown{};
+    return restart.in_seconds() + 1 / ((1 - share) / least.value() + share / high.value());
+  }
+
+ private:
+  std::shared_ptr<const PolluxProgram> program_;
+  std::mutex mutex_;
+  std::map<std::int32_t, Known<double>> seconds_;  // guarded by mutex_
+};
+using AloneTables = std::map<std::string, std::shared_ptr<AloneTable>, std::less<>>;
+
 Result<TrainingArrival> read_job(const CsvTable& table, const Columns& columns,
-                                 const PolluxPrograms& programs,
+                                 const PolluxPrograms& programs, const AloneTables& alone,
                                  const PolluxWorldOptions& options) {
   const auto found = programs.find(table.field(columns.application));
   if (found == programs.end()) {
@@ -111,8 +144,9 @@ Result<TrainingArrival> read_job(const CsvTable& table, const Columns& columns,
   arrival.make_process = [program, spec = arrival.spec, options] {
     return make_process(program, *spec->training, options);
   };
-  arrival.seconds_on_share = [program, restart = options.process.restart](double devices) {
-    return pollux_seconds_alone(*program, devices, restart);
+  arrival.seconds_on_share = [table = alone.at(found->first),
+                              restart = options.process.restart](double devices) {
+    return table->seconds_on_share(devices, restart);
   };
   return arrival;
 }
@@ -156,8 +190,9 @@ double best_rate(const PolluxProgram& program, const TasksByNode& placement, std
   return best;
 }
 
-// On a whole number of devices, or on fewer where more do not help.
-Known<double> seconds_on(const PolluxProgram& program, std::int32_t devices) {
+}  // namespace
+
+Known<double> pollux_seconds_alone(const PolluxProgram& program, std::int32_t devices) {
   const std::int32_t most = std::min(devices, program.most_tasks());
   double seconds = 0;
   std::vector<std::int32_t> sizes;
@@ -174,8 +209,6 @@ Known<double> seconds_on(const PolluxProgram& program, std::int32_t devices) {
   }
   return seconds;
 }
-
-}  // namespace
 
 Result<PolluxPrograms> read_pollux_programs(const std::string& traces) {
   PolluxPrograms programs;
@@ -197,8 +230,12 @@ Result<TrainingWorkload> read_pollux_workload(std::string_view text, const std::
   workload.name = file;
   workload.cluster = pollux_cluster();
   workload.truth = std::make_shared<PolluxTruth>(programs);
+  AloneTables alone;
+  for (const auto& [name, program] : programs) {
+    alone.emplace(name, std::make_shared<AloneTable>(program));
+  }
   while (table.next()) {
-    auto arrival = read_job(table, *columns, programs, options);
+    auto arrival = read_job(table, *columns, programs, alone, options);
     if (!arrival) return arrival.error();
     if (!workload.arrivals.empty() && arrival->at < workload.arrivals.back().at) {
       return table.error(columns->time, "lies before that of the job above",
@@ -208,18 +245,6 @@ Result<TrainingWorkload> read_pollux_workload(std::string_view text, const std::
   }
   if (table.failure()) return *table.failure();
   return workload;
-}
-
-Known<double> pollux_seconds_alone(const PolluxProgram& program, double devices, Duration restart) {
-  const auto low = static_cast<std::int32_t>(devices);
-  const auto high = seconds_on(program, low + 1);
-  if (!high.is_known()) return Unknown{};
-  const double share = devices - low;
-  if (low == 0) return restart.in_seconds() + high.value() / share;
-  const auto least = seconds_on(program, low);
-  if (!least.is_known()) return Unknown{};
-  const double rate = (1 - share) / least.value() + share / high.value();
-  return restart.in_seconds() + 1 / rate;
 }
 
 }  // namespace gridfold

@@ -41,8 +41,8 @@ Result<TrainingWorkload> read_pollux_workload(std::string_view text, const std::
                                               const PolluxPrograms& programs,
                                               const PolluxWorldOptions& options);
 
-// Seconds that the program takes from its start to its end on so many devices
-// (also parts of one), at the best batch all along, with one restart.
-Known<double> pollux_seconds_alone(const PolluxProgram& program, double devices, Duration restart);
+// Seconds that the program takes from its start to its end on so many devices,
+// or on fewer where more do not help, at the best batch all along.
+Known<double> pollux_seconds_alone(const PolluxProgram& program, std::int32_t devices);
 
 }  // namespace gridfold

@@ -11,6 +11,8 @@
 #include "simulator/test_files.h"
 #include "simulator/training/pollux_world.h"
 #include "simulator/training/round_driver.h"
+#include "simulator/training_run.h"
+#include "stores/null/null_store.h"
 
 namespace gridfold {
 namespace {
@@ -83,6 +85,35 @@ TEST(PolluxWorld, PolluxIsNearThePublishedMeanAndGridfoldAheadOfIt) {
   theirs /= static_cast<double>(jobs.size());
   EXPECT_NEAR(mean_jct("pollux", workload) / theirs, 1, 0.05);
   EXPECT_LT(mean_jct("gridfold", workload), 0.95 * theirs);
+}
+
+// The driver is the yardstick; engine, control loop and simulated cluster come to
+// the same.
+void expect_engine_as_driver(const std::string& policy, BatchChoice batch) {
+  TrainingWorkload workload = workload_6(batch);
+  workload.arrivals.resize(50);
+  PolicyOptions options;
+  options.truth = workload.truth;
+  auto policies = make_policy(policy, options);
+  ASSERT_TRUE(policies) << policies.error().describe();
+  const DrivenRun driven = drive_rounds(workload, *policies->rounds);
+  NullStore store;
+  TrainingRunOptions run;
+  run.policy = policy;
+  const auto result = run_training(workload, run, store);
+  ASSERT_TRUE(result) << result.error().describe();
+  ASSERT_EQ(result->jobs.size(), driven.jobs.size());
+  for (std::size_t i = 0; i < driven.jobs.size(); ++i) {
+    EXPECT_NEAR((result->jobs[i].ended - result->jobs[i].submitted).in_seconds(),
+                jct(driven.jobs[i]), 0.5)
+        << driven.jobs[i].name;
+    EXPECT_EQ(result->jobs[i].starts, driven.jobs[i].starts) << driven.jobs[i].name;
+  }
+}
+
+TEST(PolluxWorld, TheEngineEndsEachJobAsTheDriverDoes) {
+  expect_engine_as_driver("tiresias", BatchChoice::kFixed);
+  expect_engine_as_driver("gridfold", BatchChoice::kAdaptive);
 }
 
 }  // namespace

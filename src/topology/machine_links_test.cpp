@@ -50,7 +50,9 @@ TEST(TellLinks, KnowsMachinesWithoutNvlink) {
   without.nvlink = Unknown{};
   const auto told = tell_links(machine, without, node);
   ASSERT_TRUE(told) << told.error().describe();
-  for (const DeviceSeat& seat : wiring_of(node)->devices) EXPECT_EQ(seat.island, -1);
+  const auto wiring = wiring_of(node);
+  ASSERT_TRUE(wiring) << wiring.error().describe();
+  for (const DeviceSeat& seat : wiring->devices) EXPECT_EQ(seat.island, -1);
 }
 
 TEST(TellLinks, RefusesAnotherMachine) {

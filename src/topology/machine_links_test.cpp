@@ -51,6 +51,7 @@ TEST(TellLinks, KnowsMachinesWithoutNvlink) {
   const auto told = tell_links(machine, without, node);
   ASSERT_TRUE(told) << told.error().describe();
   const auto wiring = wiring_of(node);
+  ASSERT_TRUE(wiring) << wiring.error().describe();
   for (const DeviceSeat& seat : wiring->devices) EXPECT_EQ(seat.island, -1);
 }
 

@@ -52,7 +52,6 @@ struct Held {
   NodeId node;
   TaskId task;
   std::uint32_t kind = 0;
-  WhyHere why;  // kept with the task, as the engine does
 };
 
 // One cluster, its books, and the tasks on it.
@@ -165,10 +164,9 @@ class Place {
       return;
     }
     const TaskId task{JobId(++jobs_), 0};
-    const WhyHere why = scores_.why(request, *best);
     cluster_.take({best->node, best->devices}, task, request);
     held_share_ += charge(kind);
-    held_.push_back({best->node, task, kind, why});
+    held_.push_back({best->node, task, kind});
     decisions_.push_back(std::uint64_t{best->node.value} << 32 | (best->devices & 0xffffffff));
   }
 

@@ -106,9 +106,22 @@ TEST(PlacementText, SaysWhatDecidedInBothLanguages) {
   EXPECT_NE(gang.find("24 more; -o json shows all"), std::string::npos) << gang;
 }
 
+TEST(PlacementText, SaysWhichLimitBindsOnHowManyNodes) {
+  const std::vector<RoleLimitsView> limits = {
+      {"main",
+       12,
+       {{"too_small", "gpu", "single_numa", 1}, {"drained", "", "", 2}, {"in_use", "cpu", "", 9}}}};
+  EXPECT_EQ(limits_text(limits, Language::kEnglish),
+            "  Of 12 nodes 1 never has enough gpu (single_numa), 2 are drained, 9 have too little "
+            "free cpu.\n");
+  EXPECT_EQ(
+      limits_text(limits, Language::kChinese),
+      "  共 12 个节点：1 个始终缺少足够的 gpu (single_numa)，2 个已排空，9 个空闲 cpu 不足。\n");
+}
+
 // Whatever can decide has a sentence in each language.
 TEST(PlacementText, EveryWordHasASentence) {
-  for (int i = 1; i <= static_cast<int>(DecidedBy::kCost); ++i) {
+  for (int i = 1; i <= static_cast<int>(DecidedBy::kPlan); ++i) {
     const std::string by(to_string(static_cast<DecidedBy>(i)));
     PlacementView alone;
     alone.tasks = {{0, "n1", by, "n2", 2, 1, 1}};

@@ -22,6 +22,7 @@ std::string explanation(const ExplainView& explain, Language language) {
     text += coloured("  [" + reason.code + "]", Colour::kDim) + "\n";
   }
   if (explain.communication) text += communication_text(*explain.communication, language);
+  text += limits_text(explain.limits, language);
   if (explain.placement) text += placement_text(*explain.placement, wall_clock_now(), language);
   return text;
 }

@@ -36,6 +36,8 @@ constexpr Sentence kOfNodes[] = {
      "of {nodes} nodes that could hold it the best score, {score}, as {next}; drawn among equals.",
      "在 {nodes} 个可容纳它的节点中得分最高（{score}），与 {next} 相同；在同分节点中抽签选出。"},
     {"room_made", "room was made for it by stopping others.", "通过停止其他作业为它腾出了位置。"},
+    {"plan", "a plan put it there: of reservations, or of a round.",
+     "由计划（预留或一轮调度）放置在此。"},
 };
 
 // Of the nodes of the gang's domain.
@@ -97,6 +99,17 @@ constexpr Sentence kOfDomains[] = {
 constexpr Sentence kOfGrid = {"only_one", "no smaller domain was asked for, or could hold it.",
                               "没有要求更小的域，或更小的域都无法容纳它。"};
 
+// By the API's word for a limit.
+constexpr Sentence kOfLimits[] = {
+    {"too_small", "{nodes} never have enough {resource}", "{nodes} 个始终缺少足够的 {resource}"},
+    {"down", "{nodes} are down", "{nodes} 个失联"},
+    {"drained", "{nodes} are drained", "{nodes} 个已排空"},
+    {"reserved", "{nodes} are reserved for others", "{nodes} 个已为其他作业保留"},
+    {"in_use", "{nodes} have too little free {resource}", "{nodes} 个空闲 {resource} 不足"},
+    {"domain", "{nodes} lie in no domain that holds it all", "{nodes} 个所在的域都放不下整个作业"},
+    {"has_room", "{nodes} have room", "{nodes} 个有空间"},
+};
+
 std::string_view in(Language language, const Sentence& sentence) {
   return language == Language::kChinese ? sentence.chinese : sentence.english;
 }
@@ -108,6 +121,15 @@ std::string sentence_by(const Sentence (&sentences)[N], const std::string& by,
   for (const Sentence& sentence : sentences)
     if (sentence.by == by) return fill_sentence(in(language, sentence), params);
   return by;
+}
+
+std::string limit_text(const LimitCountView& count, Language language) {
+  const bool chinese = language == Language::kChinese;
+  std::string resource = count.resource;
+  if (resource == "combination") resource = chinese ? "资源组合" : "of all at once";
+  if (!count.wish.empty()) resource += " (" + count.wish + ")";
+  return sentence_by(kOfLimits, count.limit, {{"nodes", count.nodes}, {"resource", resource}},
+                     language);
 }
 
 std::string domain_text(const DomainChoiceView& choice, Language language) {
@@ -139,6 +161,23 @@ std::string node_text(const NodeChoiceView& choice, bool in_domain, Language lan
 }
 
 }  // namespace
+
+std::string limits_text(const std::vector<RoleLimitsView>& limits, Language language) {
+  const bool chinese = language == Language::kChinese;
+  std::string text;
+  for (const RoleLimitsView& role : limits) {
+    std::string line;
+    for (const LimitCountView& count : role.counts)
+      line += (line.empty() ? "" : chinese ? "，" : ", ") + limit_text(count, language);
+    if (line.empty()) continue;
+    const std::string whose = limits.size() == 1 ? "" : role.role + (chinese ? "：" : ": ");
+    const std::string nodes = std::to_string(role.nodes);
+    text += "  " + whose;
+    text += chinese ? "共 " + nodes + " 个节点：" + line + "。\n"
+                    : "Of " + nodes + (role.nodes == 1 ? " node " : " nodes ") + line + ".\n";
+  }
+  return text;
+}
 
 std::string placement_text(const PlacementView& placement, Instant now, Language language) {
   const bool chinese = language == Language::kChinese;

@@ -233,11 +233,22 @@ std::string resource_of(const std::vector<Reason::Param>& params) {
 
 // What the sentences write after a number, and what they mean after a one.
 constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
-    {" tasks", " task"},           {" jobs", " job"},
-    {" other jobs", " other job"}, {" launches", " launch"},
-    {" are free", " is free"},     {" slots are free", " slot is free"},
-    {" slots in a row", " slot"},  {" more tasks", " more task"},
-    {" domains", " domain"},       {" nodes", " node"},
+    {" tasks", " task"},
+    {" jobs", " job"},
+    {" other jobs", " other job"},
+    {" launches", " launch"},
+    {" are free", " is free"},
+    {" slots are free", " slot is free"},
+    {" slots in a row", " slot"},
+    {" more tasks", " more task"},
+    {" domains", " domain"},
+    {" nodes", " node"},
+    {" never have", " never has"},
+    {" have", " has"},
+    {" lie in", " lies in"},
+    {" are down", " is down"},
+    {" are drained", " is drained"},
+    {" are reserved", " is reserved"},
 };
 
 std::string fill(std::string_view sentence, const std::vector<Reason::Param>& params,

@@ -343,6 +343,11 @@ TEST_F(ApiTest, ExplainGivesReasonsWithNumbers) {
   EXPECT_EQ(explained["reasons"][0]["reason"]["code"], "NoMatchingNode");
   EXPECT_EQ(explained["reasons"][0]["never"], true);
   EXPECT_EQ(explained["job"]["state"], "pending");
+  ASSERT_EQ(explained["limits"].size(), 1u);
+  EXPECT_EQ(explained["limits"][0]["nodes"], 1);
+  EXPECT_EQ(explained["limits"][0]["counts"][0]["limit"], "too_small");
+  EXPECT_EQ(explained["limits"][0]["counts"][0]["resource"], "gpu");
+  EXPECT_EQ(explained["limits"][0]["counts"][0]["nodes"], 1);
 }
 
 TEST_F(ApiTest, ExplainSaysWhyATaskLiesThere) {

@@ -23,6 +23,24 @@ void write_reasons(JsonWriter& json, const ControlLoop& loop, const JobRecord& j
   json.end_array();
 }
 
+void write_limits(JsonWriter& json, const std::vector<RoleLimits>& limits) {
+  if (limits.empty()) return;
+  json.key("limits").begin_array();
+  for (const RoleLimits& role : limits) {
+    json.begin_object();
+    json.key("role").string(role.role).key("nodes").number(role.nodes);
+    json.key("counts").begin_array();
+    for (const LimitCount& count : role.counts) {
+      json.begin_object().key("limit").string(to_string(count.limit));
+      if (!count.resource.empty()) json.key("resource").string(count.resource);
+      if (!count.wish.empty()) json.key("wish").string(count.wish);
+      json.key("nodes").number(count.nodes).end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.end_array();
+}
+
 void write_choice_of_domain(JsonWriter& json, const WhyDomain& why) {
   json.key("domain").begin_object();
   json.key("domain").string(why.domain);
@@ -43,7 +61,7 @@ void write_choice_of_node(JsonWriter& json, std::uint32_t index, const TaskRecor
   json.key("index").number(index);
   json.key("node").string(nodes[task.allocation.node.value].spec.name);
   json.key("decided_by").string(to_string(task.why.by));
-  if (task.why.by != DecidedBy::kRoomMade) {
+  if (task.why.feasible_nodes > 0) {
     json.key("feasible_nodes").number(task.why.feasible_nodes);
     json.key("score").number(task.why.score);
   }
@@ -100,6 +118,7 @@ std::string explanation_document(const ControlLoop& loop, const JobRecord& job, 
   write_job(json, job, loop.engine(), now, JobDetail::kBasic);
   write_reasons(json, loop, job);
   write_communication(json, job);
+  write_limits(json, loop.engine().limits(job.id));
   write_placement(json, job, loop.engine().nodes());
   json.end_object();
   return document;

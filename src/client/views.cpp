@@ -253,6 +253,14 @@ ExplainView to_explain(const Json& json) {
   }
   if (const auto it = json.find("communication"); it != json.end())
     explain.communication = to_communication(*it);
+  for (const auto& entry : list(json, "limits")) {
+    RoleLimitsView& role = explain.limits.emplace_back();
+    role.role = get<std::string>(entry, "role");
+    role.nodes = get<std::int64_t>(entry, "nodes");
+    for (const auto& count : list(entry, "counts"))
+      role.counts.push_back({get<std::string>(count, "limit"), get<std::string>(count, "resource"),
+                             get<std::string>(count, "wish"), get<std::int64_t>(count, "nodes")});
+  }
   if (const auto it = json.find("placement"); it != json.end())
     explain.placement = to_placement(*it);
   explain.json = json.dump();

@@ -111,10 +111,22 @@ struct CommunicationView {
   std::string slowest_link;
 };
 
+// On so many nodes this limit keeps a role's tasks off; of all nodes, each once.
+struct LimitCountView {
+  std::string limit, resource, wish;
+  std::int64_t nodes = 0;
+};
+struct RoleLimitsView {
+  std::string role;
+  std::int64_t nodes = 0;
+  std::vector<LimitCountView> counts;
+};
+
 struct ExplainView {
   JobView job;
   std::vector<ReasonView> reasons;
   std::optional<CommunicationView> communication;
+  std::vector<RoleLimitsView> limits;
   std::optional<PlacementView> placement;
   std::string json;
 };

@@ -121,39 +121,38 @@ std::size_t BestTree::nth_best(std::uint64_t k) const {
   }
 }
 
-// Of each eight on the leaf's way up, the first best of the seven others; of
-// these, the first of the best. What lies below two of them does not overlap,
-// so that the order of their first leaves is the order of all.
+// Of each eight on the leaf's way up, the best of the seven others; of these,
+// the first of the best. What lies before the way comes before all that was
+// found further down, what lies behind it comes after.
 std::optional<std::size_t> BestTree::best_but(std::size_t leaf) const {
   assert(ties_ == Ties::kCounted || leaf == first_best());
   std::int64_t best = kAbsent;
   std::size_t found_level = 0;
-  std::size_t found = 0;
-  std::size_t found_first = 0;  // its first leaf
+  std::size_t from = 0;  // on that level: the first of the best is not before it
   std::size_t at = leaf;
-  std::size_t width = 1;
-  for (std::size_t level = 0; level < levels_.size(); ++level, at /= kFan, width *= kFan) {
+  for (std::size_t level = 0; level < levels_.size(); ++level, at /= kFan) {
+    const std::int64_t* const all = levels_[level].data();
     const std::size_t first = at / kFan * kFan;
-    const std::int64_t* const eight = &levels_[level][first];
-    std::int64_t others = kAbsent;
-    std::size_t which = kFan;
-    for (std::size_t i = 0; i < kFan; ++i) {
-      if (eight[i] <= others || first + i == at) continue;
-      others = eight[i];
-      which = i;
+    std::int64_t before = kAbsent;
+    std::int64_t behind = kAbsent;
+    for (std::size_t i = first; i < at; ++i) before = std::max(before, all[i]);
+    for (std::size_t i = at + 1; i < first + kFan; ++i) behind = std::max(behind, all[i]);
+    if (before >= best && before != kAbsent) {
+      best = before;
+      found_level = level;
+      from = first;
     }
-    if (which == kFan || others < best) continue;
-    const std::size_t first_leaf = (first + which) * width;
-    if (others == best && found_first < first_leaf) continue;
-    best = others;
-    found_level = level;
-    found = first + which;
-    found_first = first_leaf;
+    if (behind > best) {
+      best = behind;
+      found_level = level;
+      from = at + 1;
+    }
     // An equal of the first best lies behind it, and nearer than what is above.
     if (best == best_ && ties_ == Ties::kFirst) break;
   }
   if (best == kAbsent) return std::nullopt;
-  return found_level == 0 ? found : first_best_below(found_level - 1, found);
+  while (levels_[found_level][from] != best) ++from;
+  return found_level == 0 ? from : first_best_below(found_level - 1, from);
 }
 
 std::size_t BestTree::bytes() const {

@@ -32,6 +32,7 @@
 #include "engine/run_times.h"
 #include "model/decision.h"
 #include "model/event.h"
+#include "model/node_limits.h"
 
 namespace gridfold {
 
@@ -141,6 +142,8 @@ class Engine {
   // Every reason why a pending job does not run, the deciding one first, with
   // numbers of this moment. Empty for a job that is not pending.
   std::vector<Reason> explain(JobId id) const;
+  // Of each role of a pending job, on how many nodes which limit binds now.
+  std::vector<RoleLimits> limits(JobId id) const;
   // The deciding reason alone: cheap enough for every row of a list.
   std::optional<Reason> main_reason(JobId id) const;
 

@@ -29,21 +29,28 @@ std::int64_t held_in(const DomainTree& tree, const TopologyWish& wish,
   return held;
 }
 
-// The domain that holds the most of what the job needs. For roles of different
-// requests an upper bound: each is counted by itself.
-Reach best_domain(const DomainTree& tree, const JobSpec& spec, const RoomByRole& room) {
-  const TopologyWish& wish = spec.topology;
-  TopologyWish by_role = wish;
+// So many tasks, of those that the job needs at least, fit beneath the domain.
+// For roles of different requests an upper bound: each is counted by itself.
+std::int64_t needed_in(const DomainTree& tree, const JobSpec& spec, const RoomByRole& room,
+                       DomainId domain) {
+  TopologyWish by_role = spec.topology;
   // Segments may hold tasks of several roles.
-  if (spec.roles.size() > 1 && wish.segments) {
-    by_role.spread = wish.segments->within;
+  if (spec.roles.size() > 1 && by_role.segments) {
+    by_role.spread = by_role.segments->within;
     by_role.segments.reset();
   }
+  std::int64_t tasks = 0;
+  for (std::size_t r = 0; r < spec.roles.size(); ++r)
+    tasks += std::min<std::int64_t>(held_in(tree, by_role, room[r], domain), spec.roles[r].min);
+  return tasks;
+}
+
+// The domain that holds the most of what the job needs.
+Reach best_domain(const DomainTree& tree, const JobSpec& spec, const RoomByRole& room) {
+  const TopologyWish& wish = spec.topology;
   Reach best;
   const auto consider = [&](DomainId domain) {
-    std::int64_t tasks = 0;
-    for (std::size_t r = 0; r < spec.roles.size(); ++r)
-      tasks += std::min<std::int64_t>(held_in(tree, by_role, room[r], domain), spec.roles[r].min);
+    const std::int64_t tasks = needed_in(tree, spec, room, domain);
     if (tasks > best.tasks) best = {tasks, domain};
   };
   if (wish.require.empty()) {
@@ -60,7 +67,44 @@ std::string text_of(const DomainTree& tree, const TopologyWish& wish, const Reac
   return wish.require.empty() ? "grid" : "none";
 }
 
+// The domain of the level in which the node lies; none where it lies in none.
+DomainId domain_at(const DomainTree& tree, NodeId node, std::string_view level) {
+  DomainId at = tree.domain_of(node);
+  while (!at.is_none() && tree.level_name(at) != level) at = tree.parent(at);
+  return at;
+}
+
+std::int64_t needed_by(const JobSpec& spec) {
+  std::int64_t need = 0;
+  for (const Role& role : spec.roles) need += role.min;
+  return need;
+}
+
 }  // namespace
+
+std::vector<bool> Engine::State::within_reach(const EngineJob& job) {
+  const JobSpec& spec = *job.record.spec;
+  const TopologyWish& wish = spec.topology;
+  const std::string part = wish.segments ? wish.segments->within : wish.spread;
+  if (wish.require.empty() && part.empty()) return {};
+  const DomainTree& tree = domains.tree();
+  RoomByRole room;
+  for (const Request* request : job.requests) room.push_back(domains.row(*request).slots);
+  std::vector<bool> reach(cluster.size());
+  for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+    const DomainId whole =
+        wish.require.empty() ? DomainTree::root() : domain_at(tree, NodeId(n), wish.require);
+    if (whole.is_none()) continue;
+    reach[n] = wish.require.empty() || needed_in(tree, spec, room, whole) >= needed_by(spec);
+    if (part.empty() || !reach[n]) continue;
+    const DomainId own = domain_at(tree, NodeId(n), part);
+    // A segment of one role lies on nodes of that role's alone.
+    const bool too_few = !own.is_none() && wish.segments && spec.roles.size() == 1 &&
+                         room[0][own.value] < wish.segments->size;
+    reach[n] = !own.is_none() && !too_few;
+  }
+  return reach;
+}
 
 std::optional<Reason> Engine::State::topology_reason(const EngineJob& job) {
   const JobSpec& spec = *job.record.spec;
@@ -71,8 +115,7 @@ std::optional<Reason> Engine::State::topology_reason(const EngineJob& job) {
                                                    : std::string();
   if (level.empty()) return std::nullopt;
   const DomainTree& tree = domains.tree();
-  std::int64_t need = 0;
-  for (const Role& role : spec.roles) need += role.min;
+  const std::int64_t need = needed_by(spec);
 
   RoomByRole empty(spec.roles.size(), std::vector<std::int64_t>(tree.size(), 0));
   RoomByRole free = empty;

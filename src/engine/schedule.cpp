@@ -295,6 +295,7 @@ void Engine::State::fulfil_claims() {
     EngineJob& job = jobs.at(key.job);
     std::vector<Placed> placed;
     std::map<NodeId, Cluster::Scratch> books;
+    const auto why = job.by_rounds ? DecidedBy::kPlan : DecidedBy::kRoomMade;
     bool lost = false;
     bool free = true;
     for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
@@ -306,7 +307,7 @@ void Engine::State::fulfil_claims() {
       const Request& request = request_of(job, i);
       free = free && Cluster::fits_exactly(book->second.room(), request, claim);
       if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
-      placed.push_back({i, claim, {DecidedBy::kRoomMade}});
+      placed.push_back({i, claim, {why}});
     }
     if (lost) {
       touch(job);

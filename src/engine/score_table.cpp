@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "base/planted.h"
 #include "engine/tie_rank.h"
 
 namespace gridfold {
@@ -65,6 +66,7 @@ WhyHere ScoreTable::why(const Request& request, const Best& best) const {
   if (request.id < rows_.size() && rows_[request.id].is_built) {
     const BestTree& scores = rows_[request.id].scores;
     next = *scores.best_but(place);
+    if (GRIDFOLD_PLANTED_BUG(runner_up_is_the_neighbour)) next = place == 0 ? 1 : place - 1;
     why.runner_up_score = scores.score(next);
   } else {
     next = place == 0 ? 1 : 0;

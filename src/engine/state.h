@@ -25,6 +25,7 @@
 #include "engine/pending_key.h"
 #include "engine/plans.h"
 #include "engine/queue_tree.h"
+#include "engine/request_axes.h"
 #include "engine/rounds.h"
 #include "engine/score_table.h"
 #include "engine/turn.h"
@@ -239,6 +240,12 @@ struct Engine::State {
   // --- gang_reasons.cpp ---
   // What the job's topology has against its start, if anything.
   std::optional<Reason> topology_reason(const EngineJob& job);
+  // By node: whether it lies in a domain in which the job's topology could be met
+  // now. Empty where the topology asks for nothing.
+  std::vector<bool> within_reach(const EngineJob& job);
+
+  // --- node_limits.cpp ---
+  LimitCount limit_on(NodeId node, const Request& request, std::span<const Axis> axes) const;
 
   // --- eviction_rights.cpp ---
   EvictionRight right_to_evict(const EngineJob& by, const EngineJob& victim) const;

@@ -26,7 +26,7 @@ enum class DecidedBy : std::uint8_t {
   kEvenest,        // fewer tasks in the fullest domain of the level to spread over
   kLeastLeft,      // less room is left over
   kCost,           // less expected cost
-  kPlan,           // where its reservation is, or where no reservation is delayed
+  kPlan,           // where its reservation is, where no reservation is delayed, or a round's plan
 };
 // "only_one", "score", …: as stored and shown.
 std::string_view to_string(DecidedBy by);

@@ -84,11 +84,20 @@ std::span<const TreePacking::Home> TreePacking::homes(std::span<const DomainId> 
                                                       Look look) {
   homes_.clear();
   others_ = {};
+  const bool only_here = look == Look::kOnlyHere;
+  std::int64_t next_left = INT64_MAX;  // where only this counts: neither best nor next from here on
+  std::int32_t worse = 0;
   for (const DomainId domain : ring) {
     const std::int64_t left = room_[domain.value] - units;
     if (left < 0 || (!inside.empty() && !lies_in(domain, inside))) continue;
-    consider({domain, look == Look::kOnlyHere ? 1 : fewest_beneath(domain, units), left});
+    if (left >= next_left) {
+      ++worse;
+      continue;
+    }
+    consider({domain, only_here ? 1 : fewest_beneath(domain, units), left});
+    if (only_here && others_.next) next_left = others_.next->left;
   }
+  others_.holding += worse;
   order_homes();
   return homes_;
 }

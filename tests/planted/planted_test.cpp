@@ -51,6 +51,8 @@ constexpr Bug kBugs[] = {
     {"spread_counts_wrong", "P1"},
     {"equals_give_way", "P2"},
     {"bystander_evicted", "P2"},
+    {"runner_up_is_the_neighbour", "I13"},
+    {"drained_node_has_room", "I13"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -36,6 +36,7 @@
 //   launches_fail COUNT   the next ones, by the node's fault
 //   cleaning_takes 450s   before the first job
 //   restart            explain NAME          status          nodes
+//   limits NAME        on how many nodes what keeps it off
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -348,6 +349,7 @@ class Player {
     if (verb == "cleaning_takes") return world.set_clean_time(duration(words.at(0))), "";
     if (verb == "restart") return world.restart();
     if (verb == "explain") return world.explain(words.at(0));
+    if (verb == "limits") return world.limits(words.at(0));
     if (verb == "status") {
       census.push_back(world.census());
       return world.status();

@@ -268,6 +268,22 @@ std::string World::explain(const std::string& job) {
   return text;
 }
 
+// "main of 12: drained=3 in_use(gpu)=9", a role a line.
+std::string World::limits(const std::string& job) {
+  std::string text;
+  for (const RoleLimits& role : loop_->engine().limits(ids_.at(job))) {
+    text += role.role + " of " + std::to_string(role.nodes) + ":";
+    for (const LimitCount& count : role.counts) {
+      text += " " + std::string(to_string(count.limit));
+      if (!count.resource.empty()) text += "(" + count.resource;
+      if (!count.wish.empty()) text += "," + count.wish;
+      text += (count.resource.empty() ? "=" : ")=") + std::to_string(count.nodes);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 // "in z/r2: least_left 0 of 3, z/r1 5", then a task a line.
 std::string World::why_text(const JobRecord& job) const {
   std::string text;

@@ -46,6 +46,8 @@ class World {
   // Every reason of a job that waits; why the tasks of one that was started lie
   // where they do.
   std::string explain(const std::string& job);
+  // On how many nodes which limit keeps a waiting job's tasks off.
+  std::string limits(const std::string& job);
   std::string nodes();
 
   Instant now() const { return clock_.now(); }

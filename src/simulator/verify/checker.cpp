@@ -378,12 +378,22 @@ void Checker::check_reasons(const Engine& engine) {
     const MirrorJob& job = *mirror_.job(id);
     if (job.state != State::kPending) continue;
     const std::vector<Reason> reasons = engine.explain(JobId(id));
-    const auto wrong = recount.check(job, reasons);
+    auto wrong = recount.check(job, reasons);
+    if (!wrong) wrong = recount.check(job, engine.limits(JobId(id)));
     if (!wrong) continue;
     std::string text = job_text(id) + " (" + job.spec->name + "): " + wrong->text + "; it shows";
     for (const Reason& reason : reasons) text += " " + to_json(reason);
     return fail(wrong->invariant, text);
   }
+}
+
+void Checker::check_launches(const Engine& engine, const Decisions& decisions) {
+  const bool any = std::any_of(
+      decisions.list.begin(), decisions.list.end(),
+      [](const Decision& decision) { return std::holds_alternative<LaunchTask>(decision); });
+  if (!any || queues_ == nullptr) return;
+  Recount recount(world_, mirror_, *queues_, engine.nodes());
+  if (const auto wrong = recount.check_launches(decisions)) fail(wrong->invariant, wrong->text);
 }
 
 void Checker::check_end(const Engine& engine,

@@ -51,6 +51,8 @@ class Checker {
   void check_usage(const Engine& engine);
   void check_spread(const Engine& engine);
   void check_reasons(const Engine& engine);
+  // Right after the turn was stored: what it says of its launches.
+  void check_launches(const Engine& engine, const Decisions& decisions);
   // Once nothing fails any more and all is over: nothing is left behind.
   void check_end(const Engine& engine, std::span<const SimulatedCluster::Presence> presences);
 

@@ -162,6 +162,24 @@ Place place_from(const Json& task, const char* name, const Mirror& mirror) {
   return place;
 }
 
+MirrorWhy why_from(const Json& why, const Mirror& mirror) {
+  MirrorWhy mine{why.at(0).get<std::string>(), why.at(1).get<std::int64_t>(),
+                 why.at(2).get<std::int64_t>()};
+  if (why.size() < 4) return mine;
+  mine.runner_up = mirror.node_index(why.at(3).get_ref<const std::string&>());
+  mine.runner_up_score = why.at(4).get<std::int64_t>();
+  return mine;
+}
+
+MirrorHome home_from(const Json& home) {
+  return {home.at("domain").get<std::string>(),
+          home.at("by").get<std::string>(),
+          home.value("next", ""),
+          home.at("of").get<std::int64_t>(),
+          home.at("value").get<std::int64_t>(),
+          home.value("next_value", std::int64_t{0})};
+}
+
 MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
   MirrorJob job;
   job.id = id;
@@ -175,6 +193,7 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
   if (const auto it = json.find("waits_for"); it != json.end()) {
     for (const Json& edge : *it) job.waits_for.push_back(edge.at(0).get<std::uint64_t>());
   }
+  if (const auto it = json.find("why_domain"); it != json.end()) job.home = home_from(*it);
   for (const Json& value : json.at("tasks")) {
     MirrorTask task;
     task.phase = word<Phase>(kPhases, value.at("phase").get_ref<const std::string&>());
@@ -187,6 +206,7 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
       task.exit = ExitStatus{it->at(0).get<std::int32_t>(), it->at(1).get<std::int32_t>(),
                              it->at(2).get<bool>(), it->at(3).get<bool>()};
     }
+    if (const auto it = value.find("why"); it != value.end()) task.why = why_from(*it, mirror);
     job.tasks.push_back(std::move(task));
   }
   return job;

@@ -39,6 +39,21 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+// Why a task, or a gang's domain, was chosen, as the record says.
+struct MirrorWhy {
+  std::string by;  // empty: it does not say
+  std::int64_t feasible = 0;
+  std::int64_t score = 0;
+  int runner_up = -1;  // index in World::nodes; -1: none
+  std::int64_t runner_up_score = 0;
+};
+struct MirrorHome {
+  std::string domain, by, runner_up;
+  std::int64_t feasible = 0;
+  std::int64_t value = 0;
+  std::int64_t runner_up_value = 0;
+};
+
 struct MirrorTask {
   Phase phase = Phase::kIdle;
   std::uint32_t attempt = 0;
@@ -47,6 +62,7 @@ struct MirrorTask {
   bool restarts = false;  // in place, once it is clean
   bool shed = false;      // stopped alone, its gang goes on
   std::optional<ExitStatus> exit;
+  MirrorWhy why;
 };
 
 struct MirrorJob {
@@ -62,6 +78,7 @@ struct MirrorJob {
   std::int64_t losses = 0;
   std::vector<std::uint64_t> waits_for;
   std::vector<MirrorTask> tasks;
+  std::optional<MirrorHome> home;
 
   const TaskRequest& request(std::size_t task) const {
     return spec->role_of(static_cast<std::uint32_t>(task)).each;

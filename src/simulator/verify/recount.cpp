@@ -51,9 +51,11 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
                  std::span<const NodeRecord> nodes)
     : world_(world), mirror_(mirror), queues_(queues) {
   // What the nodes will hold once all that leaves has left, claims included.
-  std::vector<NodeUse> planned(world.nodes.size());
+  std::vector<NodeUse>& planned = planned_use_;
+  planned.resize(world.nodes.size());
   std::vector<NodeUse> for_good(world.nodes.size());  // fillers not counted
-  std::vector<bool> claimed(world.nodes.size());
+  std::vector<bool>& claimed = claimed_;
+  claimed.resize(world.nodes.size());
   for (const std::uint64_t id : mirror.live()) {
     const MirrorJob& job = *mirror.job(id);
     for (std::size_t i = 0; i < job.tasks.size(); ++i) {
@@ -78,7 +80,8 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
     const NodeSpec& spec = world.nodes[n];
     const int node = static_cast<int>(n);
     empty_.push_back(room_of(spec, {}, mirror.dirty(node)));
-    Room room = room_of(spec, mirror.node_use(node), mirror.dirty(node));
+    use_.push_back(mirror.node_use(node));
+    Room room = room_of(spec, use_[n], mirror.dirty(node));
     for (const NodeRecord& record : nodes) {
       if (record.spec.name != spec.name) continue;
       room.known = true;
@@ -91,20 +94,29 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
     without_fillers_.back().known = room.known;
     planned_.push_back(room_of(spec, planned[n], mirror.dirty(node)));
     planned_.back().known = room.known;
-    if (claimed[n]) {
-      const Room then = room_of(spec, planned[n], mirror.dirty(node));
-      room.cpu = std::min(room.cpu, then.cpu);
-      room.memory = std::min(room.memory, then.memory);
-      for (std::size_t d = 0; d < room.devices.size(); ++d) {
-        Device& device = room.devices[d];
-        device.free_share = std::min(device.free_share, then.devices[d].free_share);
-        device.free_memory = std::min(device.free_memory, then.devices[d].free_memory);
-        device.holders = std::max(device.holders, then.devices[d].holders);
-        device.taken_slots |= then.devices[d].taken_slots;
-      }
-    }
-    now_.push_back(std::move(room));
+    now_.push_back(room_for_new(n));
   }
+}
+
+// Less what is earmarked by claims.
+Recount::Room Recount::room_for_new(std::size_t n) const {
+  const std::uint64_t dirty = mirror_.dirty(static_cast<int>(n));
+  Room room = room_of(world_.nodes[n], use_[n], dirty);
+  room.known = actual_[n].known;
+  room.up = actual_[n].up;
+  room.takes_tasks = actual_[n].takes_tasks;
+  if (!claimed_[n]) return room;
+  const Room then = room_of(world_.nodes[n], planned_use_[n], dirty);
+  room.cpu = std::min(room.cpu, then.cpu);
+  room.memory = std::min(room.memory, then.memory);
+  for (std::size_t d = 0; d < room.devices.size(); ++d) {
+    Device& device = room.devices[d];
+    device.free_share = std::min(device.free_share, then.devices[d].free_share);
+    device.free_memory = std::min(device.free_memory, then.devices[d].free_memory);
+    device.holders = std::max(device.holders, then.devices[d].holders);
+    device.taken_slots |= then.devices[d].taken_slots;
+  }
+  return room;
 }
 
 std::int64_t Recount::units(const Device& device, const DeviceRequest& group) {

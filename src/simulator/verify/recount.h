@@ -5,8 +5,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "model/decision.h"
+#include "model/node_limits.h"
 #include "model/reason.h"
 #include "model/record.h"
 #include "simulator/verify/mirror.h"
@@ -28,6 +31,14 @@ class Recount {
     std::string text;
   };
   std::optional<Wrong> check(const MirrorJob& job, const std::vector<Reason>& reasons) const;
+
+  // Whether each node is counted once, under the first limit that binds on it.
+  std::optional<Wrong> check(const MirrorJob& job, const std::vector<RoleLimits>& limits) const;
+
+  // Whether what the turn that was just stored says of its launches is true. They
+  // are taken back, last first, so that each is judged by the room it found: no
+  // use for anything else afterwards.
+  std::optional<Wrong> check_launches(const Decisions& decisions);
 
   // Whether the job can never start on this grid under these queues.
   bool never(const MirrorJob& job) const;
@@ -53,6 +64,7 @@ class Recount {
     std::int64_t memory = 0;
     std::vector<Device> devices;
   };
+  Room room_for_new(std::size_t node) const;
   static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
   static std::int64_t units(const Device& device, const DeviceRequest& group);
   static std::int64_t slots(const Room& room, const TaskRequest& request);
@@ -64,6 +76,20 @@ class Recount {
   };
   static Amount axis(const Room& room, const TaskRequest& request, const std::string& resource,
                      bool as_wished);
+
+  // recount_limits.cpp
+  using Limit = std::tuple<std::string, std::string, std::string>;  // limit, resource, wish
+  Limit limit_on(std::size_t node, const TaskRequest& request) const;
+  bool within_reach(const MirrorJob& job, std::size_t node) const;
+
+  // recount_launches.cpp
+  std::int64_t feasible_nodes(const TaskRequest& request) const;
+  std::int64_t room_in(const std::string& domain, const TaskRequest& request) const;
+  std::optional<std::string> untrue_choice(const MirrorJob& job, std::size_t task) const;
+  std::optional<std::string> untrue_tie(const MirrorWhy& why, int node) const;
+  std::optional<std::string> not_best_fit(const MirrorTask& task, const TaskRequest& request) const;
+  std::optional<std::string> untrue_in_domain(const MirrorJob& job, std::size_t task) const;
+  std::optional<std::string> untrue_home(const MirrorJob& job) const;
 
   // A limit in the job's way: of a queue, or of its tenants.
   struct Quota {
@@ -90,6 +116,8 @@ class Recount {
   // that leaves has left; and without fillers as well.
   std::vector<Room> empty_, now_, actual_, planned_, without_fillers_;
   bool any_claim_ = false;
+  std::vector<NodeUse> use_, planned_use_;  // by node of the world
+  std::vector<bool> claimed_;
 };
 
 }  // namespace gridfold::verify

@@ -427,6 +427,7 @@ class Run {
   void heard(const Decisions& decisions) {
     if (!decisions.list.empty()) ++events_;
     checker_.decided(decisions);
+    if (daemon_) checker_.check_launches(daemon_->loop->engine(), decisions);
     for (const Decision& decision : decisions.list) append_canonical(decision, log_);
     if (request_.trace == Trace::kOn) {
       for (const Decision& decision : decisions.list)

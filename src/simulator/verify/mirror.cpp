@@ -279,34 +279,42 @@ void Mirror::replace(MirrorJob job) {
 }
 
 void Mirror::account(const MirrorJob& job, int sign) {
-  std::vector<QueueUse*> uses{&tenant_use_[{job.spec->queue, job.spec->tenant}]};
-  for (const std::string& queue : queue_and_above(job.spec->queue))
-    uses.push_back(&queue_use_[queue]);
-  const bool runs = job.state == State::kStarting || job.state == State::kRunning ||
-                    job.state == State::kStopping;
-  if (runs || job.claims()) {
-    for (QueueUse* use : uses) use->jobs += sign;
+  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+    const MirrorTask& task = job.tasks[i];
+    if (!holds(task.phase)) continue;
+    const auto n = static_cast<std::size_t>(task.at.node);
+    if (task.at.node < 0) throw std::runtime_error("a task holds nothing of any node");
+    if (!add_use(world_.nodes[n], job.request(i), task.at.devices, task.at.start, sign,
+                 node_use_[n]) &&
+        sign > 0)
+      trouble_ = "I3: job " + std::to_string(job.id) + " holds other devices than it asked for";
+    changed_nodes_.insert(task.at.node);
   }
+  const QueueUse use = use_of(job);
+  const auto add = [&](QueueUse& sum) {
+    sum.cpu += sign * use.cpu;
+    sum.memory += sign * use.memory;
+    sum.jobs += sign * use.jobs;
+    for (const auto& [device, amount] : use.devices) sum.devices[device] += sign * amount;
+  };
+  add(tenant_use_[{job.spec->queue, job.spec->tenant}]);
+  for (const std::string& queue : queue_and_above(job.spec->queue)) add(queue_use_[queue]);
+}
+
+QueueUse use_of(const MirrorJob& job) {
+  QueueUse use;
+  use.jobs = job.state == State::kStarting || job.state == State::kRunning ||
+             job.state == State::kStopping || job.claims();
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
     const TaskRequest& request = job.request(i);
-    if (holds(task.phase)) {
-      const auto n = static_cast<std::size_t>(task.at.node);
-      if (task.at.node < 0) throw std::runtime_error("a task holds nothing of any node");
-      if (!add_use(world_.nodes[n], request, task.at.devices, task.at.start, sign, node_use_[n]) &&
-          sign > 0)
-        trouble_ = "I3: job " + std::to_string(job.id) + " holds other devices than it asked for";
-      changed_nodes_.insert(task.at.node);
-    }
     const int charges = holds(task.phase) + (task.claim.node >= 0);
-    if (charges == 0) continue;
-    for (QueueUse* use : uses) {
-      use->cpu += sign * charges * request.cpu.value;
-      use->memory += sign * charges * request.memory.value;
-      for (const DeviceRequest& device : request.devices)
-        use->devices[device.device_class] += sign * charges * queue_charge(device);
-    }
+    use.cpu += charges * request.cpu.value;
+    use.memory += charges * request.memory.value;
+    for (const DeviceRequest& device : request.devices)
+      use.devices[device.device_class] += charges * queue_charge(device);
   }
+  return use;
 }
 
 }  // namespace gridfold::verify

@@ -110,6 +110,10 @@ struct QueueUse {
   std::int64_t of(const std::string& resource) const;
 };
 
+struct MirrorJob;
+// What the job's holdings and claims count for in its queue.
+QueueUse use_of(const MirrorJob& job);
+
 // Which device group of the request each device of the mask serves, adding
 // `sign` times its use to `use`. False when mask and start are not what was
 // asked for.

@@ -133,6 +133,12 @@ void Engine::State::hold_round() {
   r.last = now.ns / length;
   r.due = Instant{(r.last + 1) * length};
   if (r.awaited != 0) return;  // it is still thinking
+  // At a start no node has been heard of yet: that says nothing of claims.
+  const auto takes_tasks = [](const NodeRecord& node) { return node.up && !node.drained; };
+  if (std::none_of(cluster.records().begin(), cluster.records().end(), takes_tasks)) {
+    r.due = Instant::never();  // the next event may change that
+    return;
+  }
   drop_stale_claims();
   RoundView view = round_view();
   if (view.jobs.empty() || view.nodes.empty()) {

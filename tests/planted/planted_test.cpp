@@ -46,7 +46,7 @@ constexpr Bug kBugs[] = {
     {"crash_after_queue_deletion", "I1"},
     {"partitions_overlap", "I3"},
     {"any_start_is_legal", "I3"},
-    {"numa_wish_ignored", "I3"},
+    {"numa_wish_ignored", "I3 I13"},
     {"gang_crosses_required_domain", "P1"},
     {"spread_counts_wrong", "P1"},
     {"equals_give_way", "P2"},

@@ -58,7 +58,11 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
     if (std::holds_alternative<Preempted>(*at)) return std::nullopt;
     const auto* launch = std::get_if<LaunchTask>(&*at);
     if (launch == nullptr) continue;
-    const MirrorJob& job = *mirror_.job(launch->task.job.value);
+    const MirrorJob* known = mirror_.job(launch->task.job.value);
+    if (known == nullptr || launch->task.index >= known->tasks.size() ||
+        known->tasks[launch->task.index].at.node < 0)
+      return Wrong{"I1", "what is launched holds nothing by the store"};
+    const MirrorJob& job = *known;
     const std::size_t index = launch->task.index;
     const MirrorTask& task = job.tasks[index];
     const MirrorJob* was = before(job.id);

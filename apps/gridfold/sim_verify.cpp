@@ -70,12 +70,16 @@ void show_progress(std::uint64_t done, std::uint64_t total) {
 int sim_verify_main(int argc, char** argv) {
   std::string seeds = "1..100";
   std::string output = "table";
+  std::string faults = "all";
   bool no_shrink = false;
   CLI::App app(
       "Draws random clusters, jobs and faults from seeds, runs the daemon's own loop on them, and "
       "checks after every event that nothing is lost, doubled or given out twice.",
       "gridfold sim verify");
   app.add_option("--seeds", seeds, "a seed, or a range A..B")->capture_default_str();
+  app.add_option("--faults", faults, "all, or none: the cluster itself does not fail")
+      ->check(CLI::IsMember({"all", "none"}))
+      ->capture_default_str();
   app.add_flag("--no-shrink", no_shrink, "report failing seeds as they are");
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
@@ -87,6 +91,7 @@ int sim_verify_main(int argc, char** argv) {
   options.first_seed = range->first;
   options.last_seed = range->second;
   options.make_store = make_memory_store;
+  options.calm = faults == "none" ? verify::Calm::kYes : verify::Calm::kNo;
   options.shrink = no_shrink ? verify::Shrink::kNo : verify::Shrink::kYes;
   if (isatty(STDERR_FILENO) != 0) {
     options.on_seed = [&](std::uint64_t seed, const verify::RunResult&) {

@@ -11,6 +11,7 @@ namespace {
 RunRequest request_for(const VerifyOptions& options, std::uint64_t seed) {
   RunRequest request;
   request.seed = seed;
+  request.calm = options.calm;
   request.make_store = options.make_store;
   return request;
 }

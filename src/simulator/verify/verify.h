@@ -24,6 +24,7 @@ struct VerifyOptions {
   std::uint64_t first_seed = 1;
   std::uint64_t last_seed = 1;
   MakeStore make_store;
+  Calm calm = Calm::kNo;  // the cluster itself does not fail
   Shrink shrink = Shrink::kYes;
   // One seed in so many is run twice, and must decide the same; 0: none.
   std::uint64_t twice_every = 16;

@@ -51,7 +51,7 @@ def run_one(args, load, row, workload):
     return {"load": load, "row": row[0], "workload": workload, "jobs": answer["jobs_submitted"],
             "finished": answer["jobs_finished"],
             "longest_jct_seconds": " ".join(f"{jct:.0f}" for jct in jcts[-LONGEST:]),
-            **{key: answer[key] for key in COLUMNS if key in answer}}
+            **{key: answer[key] for key in COLUMNS[5:] if key in answer}}
 
 
 def run(args):

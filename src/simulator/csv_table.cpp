@@ -31,6 +31,16 @@ Result<std::size_t> CsvTable::column(std::string_view name) const {
   return error;
 }
 
+Result<void> CsvTable::columns(
+    std::initializer_list<std::pair<std::string_view, std::size_t*>> wanted) const {
+  for (const auto& [name, place] : wanted) {
+    const auto found = column(name);
+    if (!found) return found.error();
+    *place = *found;
+  }
+  return {};
+}
+
 std::optional<std::size_t> CsvTable::find_column(std::string_view name) const {
   for (std::size_t i = 0; i < header_.size(); ++i) {
     if (header_[i] == name) return i;

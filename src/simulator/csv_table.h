@@ -11,9 +11,11 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +30,10 @@ class CsvTable {
   // Index of the column; the error names it, the columns that are there, and
   // the nearest of them.
   Result<std::size_t> column(std::string_view name) const;
+  // Indices of several columns, each into its place; the error is of the first
+  // that is missing.
+  Result<void> columns(
+      std::initializer_list<std::pair<std::string_view, std::size_t*>> wanted) const;
   std::optional<std::size_t> find_column(std::string_view name) const;
 
   // Moves to the next line. False at the end or at a malformed line; the

@@ -11,14 +11,11 @@ struct Columns {
 };
 Result<Columns> find_columns(const CsvTable& table) {
   Columns columns{};
-  const std::pair<const char*, std::size_t*> wanted[] = {{"job_type", &columns.program},
-                                                         {"arrival_time_s", &columns.arrival},
-                                                         {"scale_factor", &columns.gpus}};
-  for (const auto& [name, place] : wanted) {
-    const auto found = table.column(name);
-    if (!found) return found.error();
-    *place = *found;
-  }
+  if (auto found = table.columns({{"job_type", &columns.program},
+                                  {"arrival_time_s", &columns.arrival},
+                                  {"scale_factor", &columns.gpus}});
+      !found)
+    return found.error();
   return columns;
 }
 

@@ -43,15 +43,12 @@ struct NodeColumns {
 Result<NodeColumns> node_columns(const CsvTable& table, const NodeList& list) {
   NodeColumns columns{};
   columns.millicores_each = list.millicores_each;
-  const std::pair<const char*, std::size_t*> wanted[] = {{list.name, &columns.name},
-                                                         {list.cpu, &columns.cpu},
-                                                         {list.gpu, &columns.gpu},
-                                                         {list.model, &columns.model}};
-  for (const auto& [name, place] : wanted) {
-    const auto found = table.column(name);
-    if (!found) return found.error();
-    *place = *found;
-  }
+  if (auto found = table.columns({{list.name, &columns.name},
+                                  {list.cpu, &columns.cpu},
+                                  {list.gpu, &columns.gpu},
+                                  {list.model, &columns.model}});
+      !found)
+    return found.error();
   if (list.memory == nullptr) return columns;
   const auto memory = table.column(list.memory);
   if (!memory) return memory.error();
@@ -114,16 +111,13 @@ struct PodColumns {
 };
 Result<PodColumns> pod_columns(const CsvTable& table) {
   PodColumns columns{};
-  const std::pair<const char*, std::size_t*> wanted[] = {{"name", &columns.name},
-                                                         {"cpu_milli", &columns.cpu},
-                                                         {"memory_mib", &columns.memory},
-                                                         {"num_gpu", &columns.gpus},
-                                                         {"gpu_milli", &columns.gpu_milli}};
-  for (const auto& [name, place] : wanted) {
-    const auto found = table.column(name);
-    if (!found) return found.error();
-    *place = *found;
-  }
+  if (auto found = table.columns({{"name", &columns.name},
+                                  {"cpu_milli", &columns.cpu},
+                                  {"memory_mib", &columns.memory},
+                                  {"num_gpu", &columns.gpus},
+                                  {"gpu_milli", &columns.gpu_milli}});
+      !found)
+    return found.error();
   columns.models = table.find_column("gpu_spec");
   columns.created = table.find_column("creation_time");
   columns.deleted = table.find_column("deletion_time");

@@ -31,14 +31,11 @@ struct Columns {
 };
 Result<Columns> find_columns(const CsvTable& table) {
   Columns columns{};
-  const std::pair<const char*, std::size_t*> wanted[] = {{"timestamp", &columns.timestamp},
-                                                         {"duration", &columns.duration},
-                                                         {"num_gpus", &columns.gpus}};
-  for (const auto& [name, place] : wanted) {
-    const auto found = table.column(name);
-    if (!found) return found.error();
-    *place = *found;
-  }
+  if (auto found = table.columns({{"timestamp", &columns.timestamp},
+                                  {"duration", &columns.duration},
+                                  {"num_gpus", &columns.gpus}});
+      !found)
+    return found.error();
   return columns;
 }
 

@@ -82,11 +82,7 @@ double GridfoldRounds::seconds_left(const Part& part) const {
 }
 
 std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view) {
-  const std::int32_t devices = device_count(view.nodes);
-  std::int32_t node_devices = 1;
-  for (const auto& node : view.nodes) node_devices = std::max(node_devices, node.devices);
-  const double fair_devices =
-      std::ceil(static_cast<double>(devices) / static_cast<double>(view.jobs.size()));
+  const RoundMeasures measures = measures_of(view);
   std::vector<Part> parts;
   parts.reserve(view.jobs.size());
   for (const auto& job : view.jobs) {
@@ -94,15 +90,15 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.job = &job;
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
-    part.node_tasks = std::max(1, node_devices / each);
-    part.fair_tasks = std::max(1.0, std::ceil(fair_devices / each));
+    part.node_tasks = measures.tasks_a_node(each);
+    part.fair_tasks = measures.fair_tasks(each);
     if (part.page->is_fitted()) {
       const auto fair = std::min(static_cast<std::int32_t>(part.fair_tasks), part.node_tasks);
       part.fair_goodput = part.page->goodput(1, fair);
     }
     part.held = task_count(job.places);
     part.most_tasks = std::min({std::max(options_.growth * part.page->most_measured(), 1),
-                                job.spec->roles.front().count, devices / each});
+                                job.spec->roles.front().count, measures.devices / each});
     part.left = std::max(seconds_left(part), kLeastSeconds);
     part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
                            options_.order);

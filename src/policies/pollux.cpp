@@ -1,7 +1,6 @@
 #include "policies/pollux.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "policies/round_room.h"
 #include "policies/settings.h"
@@ -37,11 +36,7 @@ double Pollux::Part::cost(std::int32_t nodes, std::int32_t tasks, bool moved) co
 }
 
 std::vector<Pollux::Part> Pollux::parts_of(const RoundView& view) const {
-  const std::int32_t devices = device_count(view.nodes);
-  std::int32_t node_devices = 1;
-  for (const auto& node : view.nodes) node_devices = std::max(node_devices, node.devices);
-  const double fair_devices =
-      std::ceil(static_cast<double>(devices) / static_cast<double>(view.jobs.size()));
+  const RoundMeasures measures = measures_of(view);
   std::vector<Part> parts;
   parts.reserve(view.jobs.size());
   for (const auto& job : view.jobs) {
@@ -49,18 +44,18 @@ std::vector<Pollux::Part> Pollux::parts_of(const RoundView& view) const {
     part.job = &job;
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
-    part.node_tasks = std::max(1, node_devices / each);
-    part.fair_tasks = std::max(1.0, std::ceil(fair_devices / each));
+    part.node_tasks = measures.tasks_a_node(each);
+    part.fair_tasks = measures.fair_tasks(each);
     if (part.page->is_fitted()) {
       part.fair_goodput = part.page->goodput(1, static_cast<std::int32_t>(part.fair_tasks));
     }
-    part.scale = static_cast<double>(view.nodes.size()) * each / devices;
+    part.scale = static_cast<double>(view.nodes.size()) * each / measures.devices;
     const double age = (view.now - job.submitted_at).in_seconds();
     const double delay = options_.restart.in_seconds();
     const double restarts = std::max(0, job.starts - 1);
     part.restart_factor = std::max(age - restarts * delay, 0.0) / (age + delay);
     part.most_tasks = std::min({std::max(2 * part.page->most_measured(), 1),
-                                job.spec->roles.front().count, devices / each});
+                                job.spec->roles.front().count, measures.devices / each});
     parts.push_back(part);
   }
   return parts;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace gridfold {
 
@@ -59,6 +60,24 @@ std::int32_t task_count(std::span<const RoundPlace> places) {
   std::int32_t sum = 0;
   for (const auto& place : places) sum += place.tasks;
   return sum;
+}
+
+std::int32_t RoundMeasures::tasks_a_node(std::int32_t devices_each) const {
+  return std::max(1, node_devices / devices_each);
+}
+
+double RoundMeasures::fair_tasks(std::int32_t devices_each) const {
+  return std::max(1.0, std::ceil(fair_devices / devices_each));
+}
+
+RoundMeasures measures_of(const RoundView& view) {
+  RoundMeasures measures;
+  measures.devices = device_count(view.nodes);
+  for (const auto& node : view.nodes)
+    measures.node_devices = std::max(measures.node_devices, node.devices);
+  measures.fair_devices =
+      std::ceil(static_cast<double>(measures.devices) / static_cast<double>(view.jobs.size()));
+  return measures;
 }
 
 }  // namespace gridfold

@@ -38,4 +38,15 @@ class RoundRoom {
 std::int32_t device_count(std::span<const RoundNode> nodes);
 std::int32_t task_count(std::span<const RoundPlace> places);
 
+// The measures that a job's part of the devices is taken by; the view has jobs.
+struct RoundMeasures {
+  std::int32_t devices = 0;       // of all nodes
+  std::int32_t node_devices = 1;  // of the largest node
+  double fair_devices = 1;        // an equal part for each job, rounded up
+
+  std::int32_t tasks_a_node(std::int32_t devices_each) const;  // at least 1
+  double fair_tasks(std::int32_t devices_each) const;          // a whole number, at least 1
+};
+RoundMeasures measures_of(const RoundView& view);
+
 }  // namespace gridfold

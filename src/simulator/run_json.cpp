@@ -78,6 +78,7 @@ void write_result(JsonWriter& json, const RunDescription& description,
   json.key("cancelled").number(result.counts.cancelled);
   json.key("waiting").number(result.waiting);
   json.key("infeasible").number(result.infeasible);
+  json.key("gave_up_place").number(result.counts.gave_up);
   json.end_object();
   if (description.capacity.gpu_thousandths > 0) {
     json.key("gpu_allocated_ratio").real(rounded(result.gpu_allocated));
@@ -149,6 +150,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.counts.succeeded += result.counts.succeeded;
     mean.counts.failed += result.counts.failed;
     mean.counts.cancelled += result.counts.cancelled;
+    mean.counts.gave_up += result.counts.gave_up;
     mean.waiting += result.waiting;
     mean.infeasible += result.infeasible;
     makespan += static_cast<double>(result.makespan.ns) / runs;

@@ -58,6 +58,8 @@ struct RunSettings {
   BackfillOptions backfill;
   LimitSource limits = LimitSource::kNone;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  // With consolidation every job can save its work, and so be moved.
+  ConsolidationOptions consolidation;
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

@@ -366,12 +366,50 @@ void Checker::check_usage(const Engine& engine) {
 void Checker::check_spread(const Engine& engine) {
   for (const Mirror::Changed& changed : mirror_.changed()) {
     const MirrorJob& job = *mirror_.job(changed.id);
+    // A plan is as even as what was free in it.
+    const bool planned = std::any_of(job.tasks.begin(), job.tasks.end(),
+                                     [](const MirrorTask& task) { return task.why.by == "plan"; });
     if (job.spec->topology.spread.empty() || job.state != State::kStarting ||
-        changed.before.state != State::kPending || changed.before.claims())
+        changed.before.state != State::kPending || changed.before.claims() || planned)
       continue;
     const Recount recount(world_, mirror_, *queues_, engine.nodes());
     if (const auto wrong = recount.spread_unevenly(job))
       fail("P1", job_text(job.id) + " " + *wrong);
+  }
+}
+
+void Checker::check_plans() {
+  std::vector<const MirrorJob*> planned;
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    if (!job.plan) continue;
+    if (job.state != State::kPending) fail("P3", job_text(id) + " runs and is promised a start");
+    planned.push_back(&job);
+  }
+  // Sums grow only where one begins.
+  for (const MirrorJob* first : planned) {
+    std::map<int, QueueUse> sums;
+    for (const MirrorJob* job : planned) {
+      if (!job->plan->covers(first->plan->start_ns)) continue;
+      for (const MirrorPlan::Seat& seat : job->plan->seats) {
+        const TaskRequest& each = job->spec->roles[seat.role].each;
+        QueueUse& sum = sums[seat.node];
+        sum.cpu += seat.tasks * each.cpu.value;
+        sum.memory += seat.tasks * each.memory.value;
+        for (const DeviceRequest& device : each.devices)
+          if (device.is_whole()) sum.devices[device.device_class] += seat.tasks * device.count;
+      }
+    }
+    for (const auto& [node, sum] : sums) {
+      const NodeSpec& spec = world_.nodes[static_cast<std::size_t>(node)];
+      std::map<std::string, std::int64_t> owned;
+      for (const DeviceSpec& device : spec.devices) ++owned[device.device_class];
+      bool fits = sum.cpu <= spec.cpu.value && sum.memory <= spec.memory.value;
+      for (const auto& [device, count] : sum.devices) fits &= count <= owned[device];
+      if (!fits)
+        fail("P3", spec.name + " is promised more than it has when " + job_text(first->id) +
+                       " is to start");
+    }
   }
 }
 

@@ -2,7 +2,8 @@
 // really on the cluster, and what users were told. Keeps the first violation.
 //
 // Beside the numbered invariants: P1, a job lies where its topology allows; P2,
-// nobody is stopped for a job without right and need.
+// nobody is stopped for a job without right and need; P3, what jobs that wait are
+// promised does not exceed the nodes.
 //
 // It knows the engine only by what it says (records' `up`, usage, reasons) and
 // computes everything it compares by itself.
@@ -51,6 +52,8 @@ class Checker {
   void check_usage(const Engine& engine);
   void check_spread(const Engine& engine);
   void check_reasons(const Engine& engine);
+  // Room is not promised twice for one time.
+  void check_plans();
   // Right after the turn was stored: what it says of its launches.
   void check_launches(const Engine& engine, const Decisions& decisions);
   // Once nothing fails any more and all is over: nothing is left behind.

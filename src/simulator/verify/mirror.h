@@ -65,6 +65,21 @@ struct MirrorTask {
   MirrorWhy why;
 };
 
+// What a waiting job is promised: so many tasks of a role on a node.
+struct MirrorPlan {
+  struct Seat {
+    int node = -1;
+    std::size_t role = 0;
+    std::int64_t tasks = 0;
+  };
+  std::int64_t start_ns = 0;
+  std::int64_t run_ns = 0;
+  std::vector<Seat> seats;
+
+  std::set<int> nodes() const;
+  bool covers(std::int64_t at_ns) const { return at_ns >= start_ns && at_ns - start_ns < run_ns; }
+};
+
 struct MirrorJob {
   std::uint64_t id = 0;
   std::string uid;
@@ -79,6 +94,7 @@ struct MirrorJob {
   std::vector<std::uint64_t> waits_for;
   std::vector<MirrorTask> tasks;
   std::optional<MirrorHome> home;
+  std::optional<MirrorPlan> plan;
 
   const TaskRequest& request(std::size_t task) const {
     return spec->role_of(static_cast<std::uint32_t>(task)).each;

@@ -146,6 +146,8 @@ class Run {
     EngineOptions engine;
     engine.seed = request_.seed;
     engine.tie_break = world_.tie_break;
+    engine.backfill = world_.backfill;
+    engine.consolidation = world_.consolidation;
     ControlOptions control;
     control.queues = world_.queues[queues];
     control.reconcile_interval = world_.reconcile_interval;
@@ -452,6 +454,7 @@ class Run {
     const Engine& engine = daemon_->loop->engine();
     checker_.check_usage(engine);
     checker_.check_spread(engine);
+    if (world_.backfill.mode != BackfillMode::kNone) checker_.check_plans();
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {
       if (const auto broken = engine.check_invariants()) checker_.fail("I14", *broken);

@@ -314,6 +314,27 @@ TopologyWish draw_wish(RandomStream& random, const JobSpec& spec) {
   return wish;
 }
 
+// In a third of the worlds waiting jobs are promised room, and in a fifth work
+// is moved; where plans are made, more jobs say how long they may run.
+void draw_planning(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.planning");
+  if (random.chance(1, 5)) {
+    world.consolidation.consolidate = Consolidate::kOn;
+    world.consolidation.moves_an_hour = static_cast<std::int32_t>(random.between(1, 40));
+    world.consolidation.worth = Duration::minutes(random.between(1, 30));
+  }
+  if (!random.chance(1, 3)) return;
+  world.backfill.mode = pick(random, std::array{BackfillMode::kEasy, BackfillMode::kConservative});
+  if (random.chance(1, 3))
+    world.backfill.max_reservations = static_cast<std::size_t>(random.between(1, 6));
+  if (random.chance(2, 3)) world.backfill.default_run = seconds_between(random, 30, 400);
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (random.chance(1, 2)) job.spec.time_limit = seconds_between(random, 10, 300);
+    }
+  }
+}
+
 // In a quarter of the worlds slices that nearly fit three to a device: what
 // rounds a share finds room for one more.
 void draw_thirds(std::uint64_t seed, World& world) {
@@ -442,6 +463,7 @@ World draw_world(std::uint64_t seed) {
   draw_jobs(seed, world);
   draw_wishes(seed, world);
   draw_thirds(seed, world);
+  draw_planning(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

@@ -74,6 +74,8 @@ struct World {
   std::string policy;
   TieBreak tie_break = TieBreak::kLowestName;
   std::vector<NodeSpec> nodes;
+  BackfillOptions backfill;
+  ConsolidationOptions consolidation;
   // Configurations of the queues; the first is the one at the start and at the end.
   std::vector<std::vector<QueueSpec>> queues;
   SimulatedClusterOptions cluster;

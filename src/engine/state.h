@@ -326,6 +326,7 @@ struct Engine::State {
   void replan_shaken();
   void pull_forward();
   void start_due();
+  void start_in_slices();
   void follow_plans();
   void set_next_plan();
   void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;

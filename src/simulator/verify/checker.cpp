@@ -248,7 +248,11 @@ void Checker::check_eviction(const Preempted& preempted) {
     if (victim == nullptr) continue;
     const std::string what = job_text(id.value) + " is stopped for " + job_text(by->id);
     if (by->filler()) fail("P2", what + ", a filler");
-    if (!victim->filler()) {
+    // One that moves keeps its right to run: other room is promised to it.
+    const bool moves = victim->claims();
+    if (moves && !(victim->spec->checkpoint || victim->filler()))
+      fail("P2", what + " and moves, though it cannot save its work");
+    if (!victim->filler() && !moves) {
       const auto above = queue_and_above(victim->spec->queue);
       if (within.empty() || std::find(above.begin(), above.end(), within) == above.end())
         fail("P2", what + ", and no queue says that it may");

@@ -322,6 +322,13 @@ void draw_planning(std::uint64_t seed, World& world) {
     world.consolidation.consolidate = Consolidate::kOn;
     world.consolidation.moves_an_hour = static_cast<std::int32_t>(random.between(1, 40));
     world.consolidation.worth = Duration::minutes(random.between(1, 30));
+    for (PlannedBatch& batch : world.batches) {
+      for (PlannedJob& job : batch.jobs) {
+        if (job.spec.checkpoint || !random.chance(1, 2)) continue;
+        job.spec.checkpoint = Checkpoint{};
+        job.spec.checkpoint->grace = seconds_between(random, 0, 40);
+      }
+    }
   }
   if (!random.chance(1, 3)) return;
   world.backfill.mode = pick(random, std::array{BackfillMode::kEasy, BackfillMode::kConservative});

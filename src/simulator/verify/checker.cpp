@@ -62,7 +62,7 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
   if (daemon != owner_)
     return fail("I8", "daemon " + std::to_string(daemon) + " wrote, and daemon " +
                           std::to_string(owner_) + " owns the store");
-  use_before_ = mirror_.queue_uses();
+  use_before_ = std::move(use_);
   if (const auto trouble = mirror_.apply(transaction, revision)) {
     const std::size_t colon = trouble->find(": ");
     return colon == 2 || colon == 3 ? fail(trouble->substr(0, colon), trouble->substr(colon + 2))
@@ -162,12 +162,29 @@ void Checker::check_gang(const MirrorJob& job) {
 }
 
 // Over a limit (that was cut) a queue may be, but not get further over it.
+Checker::FirmUse Checker::firm_use() const {
+  if (!world_.in_rounds) return {mirror_.queue_uses(), mirror_.tenant_uses()};
+  FirmUse use;
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    MirrorJob firm = job;
+    if (world_.goes_by_rounds(*job.spec)) {
+      for (MirrorTask& task : firm.tasks) task.claim = Place{};
+    }
+    const QueueUse own = use_of(firm);
+    use.tenants[{job.spec->queue, job.spec->tenant}].add(own, +1);
+    for (const std::string& queue : queue_and_above(job.spec->queue))
+      use.queues[queue].add(own, +1);
+  }
+  return use;
+}
+
 void Checker::check_quota() {
+  use_ = firm_use();
   if (queues_ == nullptr) return;
   for (const QueueSpec& queue : *queues_) {
-    const auto it = use_before_.find(queue.name);
-    const QueueUse before = it == use_before_.end() ? QueueUse{} : it->second;
-    const QueueUse& now = mirror_.queue_use(queue.name);
+    const QueueUse& before = use_before_.queues[queue.name];
+    const QueueUse& now = use_.queues[queue.name];
     for (const auto& [resource, limit] : bounds_of(queue.limit)) {
       if (now.of(resource) > limit && now.of(resource) > before.of(resource))
         fail("I5", "queue " + queue.name + " uses " + std::to_string(now.of(resource)) + " of " +
@@ -186,7 +203,7 @@ void Checker::check_tenants() {
       continue;
     for (const QueueSpec& queue : *queues_) {
       if (queue.name != job.spec->queue) continue;
-      const QueueUse& use = mirror_.tenant_use(queue.name, job.spec->tenant);
+      const QueueUse& use = use_.tenants[{queue.name, job.spec->tenant}];
       const QueueUse own = use_of(job);  // a limit may have been cut beneath what others hold
       for (const auto& [resource, limit] : bounds_of(queue.each_tenant)) {
         if (own.of(resource) > 0 && use.of(resource) > limit)

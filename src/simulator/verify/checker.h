@@ -69,6 +69,13 @@ class Checker {
   void check_gang(const MirrorJob& job);
   void check_batch(const MirrorJob& job);
   void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
+  // What counts against limits, by queue and by queue and tenant. What jobs of the
+  // rounds are promised does not yet: they change places with each other.
+  struct FirmUse {
+    std::map<std::string, QueueUse> queues;
+    std::map<std::pair<std::string, std::string>, QueueUse> tenants;
+  };
+  FirmUse firm_use() const;
   void check_quota();
   void check_tenants();
   void check_eviction(const Preempted& preempted);
@@ -79,7 +86,7 @@ class Checker {
   const std::vector<QueueSpec>* queues_ = nullptr;
   int owner_ = 0;
   int candidate_ = 0;
-  std::map<std::string, QueueUse> use_before_;
+  FirmUse use_, use_before_;                 // now, and before the last transaction
   std::map<std::uint64_t, JobState> heard_;  // by the decisions, since the daemon's start
   std::map<std::size_t, SubmitAnswer> answers_;
   std::vector<NodeUse> uses_;  // by node: of what is really there

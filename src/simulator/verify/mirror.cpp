@@ -295,6 +295,13 @@ void Mirror::replace(MirrorJob job) {
   account(slot, +1);
 }
 
+void QueueUse::add(const QueueUse& other, int sign) {
+  cpu += sign * other.cpu;
+  memory += sign * other.memory;
+  jobs += sign * other.jobs;
+  for (const auto& [device, amount] : other.devices) devices[device] += sign * amount;
+}
+
 void Mirror::account(const MirrorJob& job, int sign) {
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
@@ -308,14 +315,9 @@ void Mirror::account(const MirrorJob& job, int sign) {
     changed_nodes_.insert(task.at.node);
   }
   const QueueUse use = use_of(job);
-  const auto add = [&](QueueUse& sum) {
-    sum.cpu += sign * use.cpu;
-    sum.memory += sign * use.memory;
-    sum.jobs += sign * use.jobs;
-    for (const auto& [device, amount] : use.devices) sum.devices[device] += sign * amount;
-  };
-  add(tenant_use_[{job.spec->queue, job.spec->tenant}]);
-  for (const std::string& queue : queue_and_above(job.spec->queue)) add(queue_use_[queue]);
+  tenant_use_[{job.spec->queue, job.spec->tenant}].add(use, sign);
+  for (const std::string& queue : queue_and_above(job.spec->queue))
+    queue_use_[queue].add(use, sign);
 }
 
 QueueUse use_of(const MirrorJob& job) {

@@ -122,6 +122,7 @@ struct QueueUse {
   std::int64_t jobs = 0;  // that run or have room promised
   std::map<std::string, std::int64_t> devices;
 
+  void add(const QueueUse& other, int sign);
   // Of "cpu", "memory", "running_jobs" or a device class.
   std::int64_t of(const std::string& resource) const;
 };
@@ -163,6 +164,10 @@ class Mirror {
   const NodeUse& node_use(int node) const { return node_use_[static_cast<std::size_t>(node)]; }
   const QueueUse& queue_use(const std::string& queue) const;
   const std::map<std::string, QueueUse>& queue_uses() const { return queue_use_; }
+  // By queue and tenant, without the queues beneath.
+  const std::map<std::pair<std::string, std::string>, QueueUse>& tenant_uses() const {
+    return tenant_use_;
+  }
   // Of the queue's own jobs, this tenant's.
   const QueueUse& tenant_use(const std::string& queue, const std::string& tenant) const;
   int node_index(std::string_view name) const;

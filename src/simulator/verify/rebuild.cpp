@@ -96,7 +96,7 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   ControlOptions options;
   options.queues = queues;
   options.random_bits = [] { return std::uint64_t{0}; };
-  auto policy = make_policy(world.policy, {});
+  auto policy = make_policy(world.policy, {.settings = world.policy_settings});
   if (!policy) return policy.error().describe();
   EngineOptions engine;
   engine.backfill = world.backfill;

@@ -424,11 +424,15 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
         const MirrorJob& other = *mirror_.job(id);
         position += id != job.id && other.state == State::kPending && !other.held &&
                     other.waits_for.empty() && !other.claims() && comes_before(other, job) &&
+                    !world_.goes_by_rounds(*other.spec) &&
                     (!takes_turns() || (other.spec->queue == job.spec->queue &&
                                         other.spec->tenant == job.spec->tenant));
       }
       return counted("position", position);
     }
+    case ReasonCode::kWaitsForRound:
+      return world_.goes_by_rounds(*job.spec) ? std::nullopt
+                                              : std::optional("no round decides about it");
     case ReasonCode::kQueueTurn:
       return takes_turns() ? std::nullopt : std::optional("queues do not take turns");
     default: return std::nullopt;
@@ -477,10 +481,11 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   // Room that others are promised soon is not for it.
   const bool planned_around =
       has(reasons, ReasonCode::kReserved) || has(reasons, ReasonCode::kWouldDelayReservation);
-  if (fits && allowed && planned_around) return std::nullopt;
+  if (fits && allowed && (planned_around || world_.goes_by_rounds(*job.spec))) return std::nullopt;
   // Roles that fit one by one need not fit together.
   if (fits && allowed && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
+  if (world_.goes_by_rounds(*job.spec)) return std::nullopt;
   if (fillers_in_the_way(job)) return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
     return reason.code == ReasonCode::kReserved || reason.code == ReasonCode::kBehindInQueue ||

@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
     const std::string name = is_gavel ? given : "workload-" + given;
     const TrainingWorkload workload = read(name);
     if (policy_name == "bound") {
-      const auto [makespan, mean] = must(gavel_bounds(workload, {}, Duration::minutes(30)));
+      const auto [makespan, mean] = must(gavel_bounds(workload, {}, workload.round));
       std::printf("%s mean >= %.1f makespan >= %.1f\n", name.c_str(), mean.value(),
                   makespan.value());
       continue;

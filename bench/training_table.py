@@ -42,11 +42,11 @@ MSR_TRACE = "seed=0/b436b2"  # 2,000 jobs; on 300 devices of each model
 GAVEL_ROWS = (
     ("gavel max-min", "gavel", "measured rates", ("policy.objective=max_min",)),
     ("gavel makespan", "gavel", "measured rates, declared steps", ("policy.objective=makespan",)),
-    ("sia", "sia", "measured rates", ("policy.restart=1ns",)),
-    ("gridfold nothing", "gridfold", "measured rates", ("policy.knows=nothing", "policy.restart=1ns")),
-    ("gridfold", "gridfold", "measured rates, declared steps", ("policy.restart=1ns",)),
+    ("sia", "sia", "measured rates", ()),
+    ("gridfold nothing", "gridfold", "measured rates", ("policy.knows=nothing",)),
+    ("gridfold", "gridfold", "measured rates, declared steps", ()),
     ("gridfold makespan", "gridfold", "measured rates, declared steps",
-     ("policy.objective=makespan", "policy.restart=1ns")),
+     ("policy.objective=makespan",)),
 )
 GAVEL_COLUMNS = ("trace", "row", "jobs", "dropped", "finished", "jct_mean_seconds", "jct_p99_seconds",
                  "makespan_seconds", "finish_time_ratio_worst", "devices_held_ratio", "restarts",

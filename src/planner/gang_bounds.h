@@ -18,8 +18,9 @@ struct BoundGang {
   double steps = 0;
 };
 
-// Seconds until the last one has ended: as if all were there at 0, and the
-// devices could be shared in any parts.
+// Seconds until the last one has ended: as if those that come after some time all
+// came then, and the devices could be shared in any parts; the most over such
+// times. In order of arrival.
 Result<double> makespan_bound(std::span<const BoundGang> gangs,
                               std::span<const std::int32_t> type_devices);
 

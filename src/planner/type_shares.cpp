@@ -9,7 +9,7 @@ namespace gridfold {
 namespace {
 
 constexpr std::int64_t kMostIterations = 200'000;
-// Worth of a job's whole rate beside the objective: it only breaks ties.
+// It only breaks ties.
 constexpr double kTie = 1e-4;
 
 double best_rate(const SharedJob& job) {
@@ -30,8 +30,9 @@ double even_rate(const SharedJob& job, std::span<const std::int32_t> type_device
 // Maximises z with, for each job, sum of rate x share >= need x z.
 class ShareProgram {
  public:
-  ShareProgram(std::span<const SharedJob> jobs, std::span<const std::int32_t> type_devices)
-      : jobs_(jobs), types_(type_devices.size()), columns_(jobs.size() * types_, -1) {
+  ShareProgram(std::span<const SharedJob> jobs, std::span<const std::int32_t> type_devices,
+               double tie)
+      : tie_(tie), jobs_(jobs), types_(type_devices.size()), columns_(jobs.size() * types_, -1) {
     for (const std::int32_t devices : type_devices)
       rooms_.push_back(program_.add_row(-kNoBound, devices));
   }
@@ -44,7 +45,7 @@ class ShareProgram {
     for (std::size_t t = 0; t < types_; ++t) {
       const double rate = jobs_[j].rates[t] * scale;
       if (rate <= 0) continue;
-      pending_.push_back({j * types_ + t, kTie * rate, rooms_[t],
+      pending_.push_back({j * types_ + t, tie_ * rate, rooms_[t],
                           static_cast<double>(jobs_[j].devices), time, served, rate});
     }
   }
@@ -79,6 +80,7 @@ class ShareProgram {
     int time, served;
     double rate;
   };
+  double tie_;  // worth of a job's whole rate beside the level
   std::span<const SharedJob> jobs_;
   std::size_t types_;
   LinearProgram program_;
@@ -98,7 +100,7 @@ Result<TypeShareAnswer> max_min_shares(std::span<const SharedJob> jobs,
                                        std::span<const std::int32_t> type_devices,
                                        std::int64_t& steps) {
   steps += static_cast<std::int64_t>(jobs.size() * type_devices.size());
-  ShareProgram program(jobs, type_devices);
+  ShareProgram program(jobs, type_devices, kTie);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const double even = even_rate(jobs[j], type_devices);
     if (even > 0) program.add_job(j, jobs[j].devices / even, 1);
@@ -109,7 +111,7 @@ Result<TypeShareAnswer> max_min_shares(std::span<const SharedJob> jobs,
 
 Result<TypeShareAnswer> makespan_shares(std::span<const SharedJob> jobs,
                                         std::span<const std::int32_t> type_devices,
-                                        std::int64_t& steps) {
+                                        std::int64_t& steps, ShareTies ties) {
   steps += static_cast<std::int64_t>(jobs.size() * type_devices.size());
   // Seconds at its best rate, of the longest: z is then near 1.
   double longest = 0;
@@ -117,7 +119,7 @@ Result<TypeShareAnswer> makespan_shares(std::span<const SharedJob> jobs,
     if (const double best = best_rate(job); best > 0)
       longest = std::max(longest, job.steps_left / best);
   }
-  ShareProgram program(jobs, type_devices);
+  ShareProgram program(jobs, type_devices, ties == ShareTies::kExact ? 0 : kTie);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const double best = best_rate(jobs[j]);
     if (best > 0) program.add_job(j, 1 / best, jobs[j].steps_left / best / std::max(longest, 1.0));

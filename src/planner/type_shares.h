@@ -28,15 +28,18 @@ struct TypeShareAnswer {
 
 // The largest least of all jobs' rates, each by its rate on an equal share of
 // every type, times its devices. Of equal answers one with more work done.
-// `iterations` bounds the simplex; `steps` grows by jobs times types.
+// `steps` grows by jobs times types.
 Result<TypeShareAnswer> max_min_shares(std::span<const SharedJob> jobs,
                                        std::span<const std::int32_t> type_devices,
                                        std::int64_t& steps);
 
 // The shares with which all jobs end soonest; objective: seconds until then.
-// Jobs without a rate anywhere get none and are not waited for.
+// Jobs without a rate anywhere get none and are not waited for. Of equal answers
+// one with more work done, for which the end may be a trifle later; kExact: the
+// end is the soonest, whatever the shares.
+enum class ShareTies : std::uint8_t { kMoreWork, kExact };
 Result<TypeShareAnswer> makespan_shares(std::span<const SharedJob> jobs,
                                         std::span<const std::int32_t> type_devices,
-                                        std::int64_t& steps);
+                                        std::int64_t& steps, ShareTies ties = ShareTies::kMoreWork);
 
 }  // namespace gridfold

@@ -71,7 +71,7 @@ Made read_gavel(const WorldInputs& inputs) {
       static_cast<std::int32_t>(settings.number("node_devices", options.node_devices, 1, 64));
   options.restart = settings.duration("restart", options.restart);
   const bool with_bounds = settings.choice("bounds", kBounds) == 1;
-  const Duration interval = settings.duration("bounds_interval", Duration::minutes(30));
+  const Duration interval = settings.duration("bounds_interval", Duration::seconds(360));
   if (auto error = settings.finish()) return *error;
   if (!inputs.cluster.empty())
     return missing("cluster", "this world has a cluster of its own",

@@ -98,6 +98,7 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.tie_break = settings.tie_break;
   simulation.engine.backfill = settings.backfill;
   simulation.run_times = settings.run_times;
+  simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {

@@ -155,6 +155,9 @@ bool set_run_times(std::string_view text, RunSettings& settings) {
   }
   return false;
 }
+bool set_estimates(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.estimates) && settings.estimates > Duration{};
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -221,6 +224,9 @@ constexpr Setting kSettings[] = {
     {"run_times", "limits, learned or true",
      "what plans go by: limits (the default), what earlier runs tell, or the truth",
      kInTimes | kInLoad, set_run_times},
+    {"estimates", "a duration such as 1h",
+     "the starts of waiting jobs are estimated so often, and the estimates judged (default never)",
+     kInTimes | kInLoad, set_estimates},
 };
 
 const Setting* find_setting(std::string_view key) {

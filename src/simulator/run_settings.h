@@ -58,6 +58,8 @@ struct RunSettings {
   BackfillOptions backfill;
   LimitSource limits = LimitSource::kNone;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  // From one table of estimated starts to the next; 0: none are made.
+  Duration estimates{};
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

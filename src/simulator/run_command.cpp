@@ -105,6 +105,7 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.backfill = settings.backfill;
   simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
+  simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {

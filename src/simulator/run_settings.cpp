@@ -168,6 +168,9 @@ bool set_moves_an_hour(std::string_view text, RunSettings& settings) {
   settings.consolidation.moved_per_cent_an_hour = 0;
   return true;
 }
+bool set_estimates(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.estimates) && settings.estimates > Duration{};
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -239,6 +242,9 @@ constexpr Setting kSettings[] = {
      set_consolidate},
     {"moves_an_hour", "a whole number from 1 on",
      "jobs moved at most (default: 2 % of those that run)", kInAll, set_moves_an_hour},
+    {"estimates", "a duration such as 1h",
+     "the starts of waiting jobs are estimated so often, and the estimates judged (default never)",
+     kInTimes | kInLoad, set_estimates},
 };
 
 const Setting* find_setting(std::string_view key) {

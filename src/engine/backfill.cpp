@@ -13,6 +13,7 @@
 #include <bit>
 #include <tuple>
 
+#include "base/planted.h"
 #include "engine/device_fit.h"
 #include "engine/state.h"
 
@@ -158,7 +159,7 @@ void Engine::State::leave_reserved(EngineJob& job) {
   plans.timeline.unbook(job.record.id);
   plans.reserved.erase(key_of(job));
   plans.sliced.erase(key_of(job));
-  job.record.reservation.reset();
+  if (!GRIDFOLD_PLANTED_BUG(promise_outlives_its_job)) job.record.reservation.reset();
   plans.changed = true;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/planted.h"
 #include "engine/device_fit.h"
 #include "engine/state.h"
 
@@ -354,7 +355,8 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
     // One that waits begins with fewer, rather than not at all.
     if (change.from > 0) return missed;
     do --tasks;
-    while (tasks > 0 && !may_have(job.record.spec->roles.front(), tasks));
+    while (tasks > 0 && !may_have(job.record.spec->roles.front(), tasks) &&
+           !GRIDFOLD_PLANTED_BUG(round_cuts_gangs));
   }
   if (!missed) change.to = static_cast<std::int64_t>(change.at.size());
   return missed;

@@ -313,8 +313,8 @@ void Engine::State::fulfil_claims() {
       touch(job);
       drop_claims(job);
       enter_queue(job);
-    } else if (free &&
-               (!job.by_rounds || quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
+    } else if (free && (!job.by_rounds || GRIDFOLD_PLANTED_BUG(round_needs_no_quota) ||
+                        quota_allows(job, static_cast<std::int64_t>(placed.size())))) {
       touch(job);
       drop_claims(job);
       for (const Placed& at : placed) {

@@ -53,6 +53,11 @@ constexpr Bug kBugs[] = {
     {"bystander_evicted", "P2"},
     {"runner_up_is_the_neighbour", "I13"},
     {"drained_node_has_room", "I13"},
+    {"position_forgets_plans", "I13"},
+    {"promise_outlives_its_job", "P3 I14"},
+    {"plan_spreads_anywhere", "P1"},
+    {"round_cuts_gangs", "I4"},
+    {"round_needs_no_quota", "I5"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -349,8 +349,8 @@ void draw_planning(std::uint64_t seed, World& world) {
 void draw_rounds(std::uint64_t seed, World& world) {
   RandomStream random(seed, "world.rounds");
   if (!random.chance(1, 5)) return;
-  // One that gives a job less than it would like, rather than nothing.
-  world.policy = "equal_shares";
+  // Those that give a job less than it would like, rather than nothing.
+  world.policy = random.chance(1, 3) ? "equal_shares" : "gridfold";
   world.in_rounds = true;
   world.policy_settings["round"] = std::to_string(random.between(5, 30)) + "s";
   for (NodeSpec& node : world.nodes) {

@@ -45,6 +45,10 @@ struct Inbox {
     events.clear();
     sources.clear();
   }
+  void swap(Inbox& other) noexcept {
+    events.swap(other.events);
+    sources.swap(other.sources);
+  }
 };
 
 // Launch orders of one job after another. Kept between turns for its memory.
@@ -138,6 +142,8 @@ struct ControlLoop::State {
   bool owns_store();
   void refuse_waiting();
   void rejected(const Decisions& decisions, const Error& error);
+  template <class Answer>
+  void answer_requests(Answer answer);
   template <class Answer>
   void answer_submissions(Answer answer);
 };
@@ -416,7 +422,7 @@ Instant ControlLoop::turn() {
   if (s.inbox.events.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
     return wake;
 
-  std::swap(s.inbox, s.taken);
+  s.inbox.swap(s.taken);
   const Decisions& decisions = s.engine.step(now, s.taken.events);
   // Pure work, so it need not wait for the commit.
   for (const Solve& solve : decisions.solves) s.executor.run(solve, s.sink);
@@ -518,14 +524,20 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
     inbox.push_first(TurnCommitted{decisions.turn});
 
-  for (const Completion<void>& done : std::exchange(requests, {})) done({});
+  answer_requests([] { return Result<void>(); });
   answer_submissions([](Submitting& waiting) { return std::move(waiting.answer); });
 }
 
-// Whoever is answered may submit again: that waits for the next turn.
+// Whoever is answered may ask again: that waits for the next turn.
+template <class Answer>
+void ControlLoop::State::answer_requests(Answer answer) {
+  if (requests.empty()) return;
+  for (const Completion<void>& done : std::exchange(requests, {})) done(answer());
+}
+
 template <class Answer>
 void ControlLoop::State::answer_submissions(Answer answer) {
-  std::swap(submissions, answering);
+  submissions.swap(answering);
   for (Submitting& waiting : answering) waiting.done(answer(waiting));
   answering.clear();
 }
@@ -548,7 +560,7 @@ void ControlLoop::State::rejected(const Decisions& decisions, const Error& error
 
 void ControlLoop::State::refuse_waiting() {
   keys.forget_new();
-  for (const Completion<void>& done : std::exchange(requests, {})) done(why_read_only());
+  answer_requests([this] { return Result<void>(why_read_only()); });
   answer_submissions([this](const Submitting&) { return why_read_only(); });
 }
 

@@ -17,10 +17,10 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr std::array kKeys = {
-    "state"sv,           "listen"sv,          "policy"sv,     "node"sv,
-    "devices"sv,         "plugins"sv,         "queues"sv,     "reconcile_interval"sv,
-    "policy_settings"sv, "usage_half_life"sv, "links"sv,      "backfill"sv,
-    "default_run"sv,     "run_times"sv,       "consolidate"sv};
+    "state"sv,           "listen"sv,          "policy"sv,      "node"sv,
+    "devices"sv,         "plugins"sv,         "queues"sv,      "reconcile_interval"sv,
+    "policy_settings"sv, "usage_half_life"sv, "links"sv,       "backfill"sv,
+    "default_run"sv,     "run_times"sv,       "consolidate"sv, "backfill_order"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv, "preempts"sv,
@@ -266,6 +266,13 @@ Result<BackfillMode> read_mode(const std::string& text) {
   return error;
 }
 
+Result<BackfillOrder> read_order(const std::string& text) {
+  if (const auto order = parse_backfill_order(text)) return *order;
+  Error error = invalid(quote(text) + " is no order to backfill in");
+  error.hint = "give arrival or shortest";
+  return error;
+}
+
 Result<bool> read_run_times(const std::string& text) {
   if (text == "learned" || text == "limits") return text == "learned";
   Error error = invalid(quote(text) + " is not known");
@@ -275,6 +282,8 @@ Result<bool> read_run_times(const std::string& text) {
 
 Result<void> read_backfill(const toml::table& root, DaemonConfig& config) {
   if (auto done = read(root, "backfill", "", read_mode, config.backfill.mode); !done) return done;
+  if (auto done = read(root, "backfill_order", "", read_order, config.backfill.order); !done)
+    return done;
   if (auto done = read(root, "run_times", "", read_run_times, config.learned_run_times); !done)
     return done;
   Duration run;

@@ -77,6 +77,8 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   return s.out;
 }
 
+const Engine::Work& Engine::work() const { return state_->work; }
+
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
   return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),

@@ -150,6 +150,15 @@ class Engine {
   // Whether any node tells its links: else no time of communication is known.
   bool links_known() const;
 
+  // What the steps so far have looked at: what their time grows with, whatever
+  // the machine.
+  struct Work {
+    std::int64_t jobs_tried = 0;        // first jobs of groups whose turn came
+    std::int64_t groups_looked_at = 0;  // parked ones, for whether to wake them
+    std::int64_t groups_woken = 0;
+  };
+  const Work& work() const;
+
   // Recounts all derived state from the records; the first difference found,
   // or empty.
   std::optional<std::string> check_invariants() const;

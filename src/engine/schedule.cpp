@@ -56,6 +56,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 }
 
 void Engine::State::unpark(PendingGroup& group) {
+  ++work.groups_woken;
   leave_parked(group);
   ready.add(group.queue, *group.jobs.begin(), &group);
 }
@@ -109,6 +110,7 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  work.groups_looked_at += static_cast<std::int64_t>(parked.size());
   freed_bounds.clear();
   for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
@@ -146,6 +148,18 @@ Engine::State::Fit Engine::State::fit_on_freed(
 
 void Engine::State::run_cycle() {
   follow_plans();
+  try_ready();
+  while (!by_length.empty()) {
+    PendingGroup& group = *by_length.begin()->second;
+    by_length.erase(by_length.begin());
+    if (group.parked != PendingGroup::Parked::kForLength) continue;  // it was woken since
+    unpark(group);
+    try_start(group, jobs.at(group.jobs.begin()->job));
+    try_ready();
+  }
+}
+
+void Engine::State::try_ready() {
   while (!ready.empty()) {
     auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
@@ -154,6 +168,11 @@ void Engine::State::run_cycle() {
       }
     }
     EngineJob& job = jobs.at(first.job);
+    if (goes_by_length(job)) {
+      by_length.emplace(std::pair(first, planned_run(job.record)), group);
+      park(*group, PendingGroup::Parked::kForLength);
+      continue;
+    }
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
     try_start(*group, job);
@@ -161,6 +180,7 @@ void Engine::State::run_cycle() {
 }
 
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
+  ++work.jobs_tried;
   if (!queues.exists(group.queue)) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;

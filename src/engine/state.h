@@ -40,7 +40,9 @@ namespace gridfold {
 struct PendingGroup {
   // kForPlans: it may be that a reservation is in the way, or that one was to be
   // had: looked at again when these change, and for room.
-  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
+  // kForLength: within a cycle, until those that may be promised room had their
+  // turn.
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans, kForLength };
   QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
@@ -143,6 +145,8 @@ struct Engine::State {
   std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
 
+  Work work;
+
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
   std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
   std::vector<std::pair<std::uint64_t, JobId>> ended;  // by turn: dropped on its commit
@@ -219,6 +223,9 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
+  // Groups set aside by a first job that goes by length (kForLength), by it.
+  std::map<std::pair<PendingKey, Duration>, PendingGroup*, ShorterFirst> by_length;
+  void try_ready();
   void start(EngineJob& job, const Placement& placement);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
@@ -304,6 +311,7 @@ struct Engine::State {
   void predict_run_time(JobRecord& record);
   void note_run_time(const JobRecord& record);
   std::uint32_t run_class(const JobRecord& record) const;
+  Duration longer_run(const EngineJob& job, Duration ran) const;
   bool correct_run_times(const Reservation& plan);
   std::vector<PlanPart> parts_of(const EngineJob& job) const;
   bool keeps_reservation(const EngineJob& job) const;
@@ -311,6 +319,7 @@ struct Engine::State {
   void leave_reserved(EngineJob& job);
   Reservation plan_for(const EngineJob& job);
   bool may_reserve(const EngineJob& job) const;
+  bool goes_by_length(const EngineJob& job) const;
   bool reserve(EngineJob& job);
   bool is_there(const Reservation& plan) const;
   void move_reservation(EngineJob& job, Reservation plan);

@@ -25,6 +25,7 @@ void write_description(JsonWriter& json, const RunDescription& description) {
   }
   if (description.settings.mode != RunMode::kSaturation) {
     json.key("backfill").string(to_string(description.settings.backfill.mode));
+    json.key("backfill_order").string(to_string(description.settings.backfill.order));
     json.key("limits").string(to_string(description.settings.limits));
     json.key("run_times").string(to_string(description.settings.run_times));
   }

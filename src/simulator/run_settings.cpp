@@ -128,6 +128,11 @@ bool set_backfill(std::string_view text, RunSettings& settings) {
   if (mode) settings.backfill.mode = *mode;
   return mode.has_value();
 }
+bool set_backfill_order(std::string_view text, RunSettings& settings) {
+  const auto order = parse_backfill_order(text);
+  if (order) settings.backfill.order = *order;
+  return order.has_value();
+}
 bool set_reservations(std::string_view text, RunSettings& settings) {
   const auto value = parse_count(text);
   if (!value || *value == 0) return false;
@@ -225,6 +230,9 @@ constexpr Setting kSettings[] = {
     {"backfill", "none, easy or conservative",
      "whether jobs that wait are promised room: none, the first of them, all (default none)",
      kInTimes | kInLoad, set_backfill},
+    {"backfill_order", "arrival or shortest",
+     "who fills gaps first among jobs that are promised nothing (default arrival)",
+     kInTimes | kInLoad, set_backfill_order},
     {"reservations", "a whole number from 1 on",
      "jobs that are promised room at once (default 1 in easy mode, 1000 in conservative mode)",
      kInTimes | kInLoad, set_reservations},

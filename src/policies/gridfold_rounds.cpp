@@ -4,20 +4,25 @@
 #include <array>
 #include <cmath>
 
+#include "planner/type_shares.h"
+#include "policies/declared_rates.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
-#include "policies/share_out.h"
+#include "policies/type_seating.h"
 
 namespace gridfold {
 namespace {
 
-constexpr double kNotOffered = 1e9;  // more than any sum of costs
 constexpr double kReferenceSeconds = 600;
 constexpr double kLeastSeconds = 30;  // what is left is never taken to be less
 
 constexpr std::array<std::string_view, 3> kKnowledge = {"declared", "nothing", "shared"};
 constexpr RoundKnowledge kKnowledgeOf[] = {RoundKnowledge::kDeclared, RoundKnowledge::kNothing,
                                            RoundKnowledge::kShared};
+
+constexpr std::array<std::string_view, 2> kObjectives = {"completion", "makespan"};
+// What a device that the makespan does not need is worth beside one that it does.
+constexpr double kSpare = 1e-3;
 
 }  // namespace
 
@@ -26,6 +31,8 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
   GridfoldRoundsOptions own;
   own.round = settings.duration("round", options.round);
   own.knows = kKnowledgeOf[settings.choice("knows", kKnowledge)];
+  own.objective = settings.choice("objective", kObjectives) == 0 ? RoundObjective::kCompletion
+                                                                 : RoundObjective::kMakespan;
   own.restart = settings.duration("restart", own.restart);
   own.order =
       static_cast<double>(settings.number("order_percent", std::lround(own.order * 100), 0, 300)) /
@@ -40,15 +47,43 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
   return own;
 }
 
-double GridfoldRounds::speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const {
-  if (tasks == 0) return 0;
-  if (part.fair_goodput <= 0) return tasks / part.fair_tasks;
-  return part.page->goodput(nodes, tasks) / part.fair_goodput;
+double GridfoldRounds::fair_speed(const Part& part, std::span<const RoundType> types) const {
+  const RoundJob& job = *part.job;
+  if (!declares_rates(*job.spec)) {
+    if (!part.page->is_fitted()) return 0;
+    std::int32_t node_devices = 1;
+    for (const RoundType& type : types) node_devices = std::max(node_devices, type.node_devices);
+    return part.page->goodput(1, std::min(static_cast<std::int32_t>(part.fair_tasks),
+                                          std::max(1, node_devices / job.devices_each())));
+  }
+  double speed = 0;
+  double devices = 0;
+  for (const RoundType& type : types) {
+    double best = 0;
+    for (const DeclaredRate& rate : job.spec->training->rates) {
+      if (rate.device_model == type.model) best = std::max(best, rate.steps_per_second);
+    }
+    speed += best * type.devices;
+    devices += type.devices;
+  }
+  return devices > 0 ? speed / devices : 0;
 }
 
-double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t tasks,
-                            bool moved) const {
-  double speed = speedup(part, nodes, tasks);
+double GridfoldRounds::speedup(const Part& part, const RoundType& type, std::int32_t nodes,
+                               std::int32_t tasks) const {
+  if (tasks == 0) return 0;
+  if (part.fair_speed <= 0) return declares_rates(*part.job->spec) ? 0 : tasks / part.fair_tasks;
+  return speed_on(*part.job, *part.page, type, nodes, tasks) / part.fair_speed;
+}
+
+double GridfoldRounds::cost(const Part& part, std::span<const RoundType> types, std::size_t type,
+                            std::int32_t nodes, std::int32_t tasks, bool moved) const {
+  double speed = speedup(part, types[type], nodes, tasks);
+  if (!part.shares.empty() && tasks > 0) {
+    const double devices = tasks * part.job->devices_each();
+    return -(part.shares[type] + kSpare * speed) * devices;
+  }
+  if (!part.shares.empty()) return 0;
   if (moved && speed > 0) {
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
@@ -60,10 +95,12 @@ double GridfoldRounds::seconds_left(const Part& part) const {
   const RoundJob& job = *part.job;
   const double served =
       static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
-  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training ||
-      !job.spec->training->epochs.is_known() || part.fair_goodput <= 0) {
+  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training || part.fair_speed <= 0) {
     return served;
   }
+  if (const auto steps = declared_steps_left(job); steps.is_known())
+    return steps.value() / part.fair_speed;
+  if (!job.spec->training->epochs.is_known()) return served;
   const auto epochs = static_cast<double>(job.spec->training->epochs.value());
   double epoch_steps = 0;
   double done = 0;
@@ -78,10 +115,11 @@ double GridfoldRounds::seconds_left(const Part& part) const {
     }
   }
   if (epoch_steps <= 0) return served;
-  return (epochs - done) * epoch_steps / part.fair_goodput;
+  return (epochs - done) * epoch_steps / part.fair_speed;
 }
 
-std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view) {
+std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view,
+                                                           std::span<const RoundType> types) const {
   const RoundMeasures measures = measures_of(view);
   std::vector<Part> parts;
   parts.reserve(view.jobs.size());
@@ -90,15 +128,15 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.job = &job;
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
-    part.node_tasks = measures.tasks_a_node(each);
+    const std::int32_t count = job.spec->roles.front().count;
     part.fair_tasks = measures.fair_tasks(each);
-    if (part.page->is_fitted()) {
-      const auto fair = std::min(static_cast<std::int32_t>(part.fair_tasks), part.node_tasks);
-      part.fair_goodput = part.page->goodput(1, fair);
-    }
+    part.fair_speed = fair_speed(part, types);
     part.held = task_count(job.places);
-    part.most_tasks = std::min({std::max(options_.growth * part.page->most_measured(), 1),
-                                job.spec->roles.front().count, measures.devices / each});
+    part.held_type = type_of(types, job);
+    part.most_tasks = declares_rates(*job.spec)
+                          ? std::min(count, measures.devices / each)
+                          : std::min({std::max(options_.growth * part.page->most_measured(), 1),
+                                      count, measures.devices / each});
     part.left = std::max(seconds_left(part), kLeastSeconds);
     part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
                            options_.order);
@@ -107,28 +145,55 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
   return parts;
 }
 
-std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts,
-                                                std::int32_t devices) {
-  std::vector<ShareCurve> curves;
-  curves.reserve(parts.size());
-  for (const auto& part : parts) {
-    ShareCurve curve;
-    curve.devices_each = part.job->devices_each();
-    for (std::int32_t n = 0; n <= std::max(part.most_tasks, part.held); ++n) {
-      const bool stays = n == part.held && n > 0;
-      // Beyond one node whole ones only: what is left of a node that is shared
-      // out finds nobody that it fits.
-      if (!stays && n > part.node_tasks && n % part.node_tasks != 0) {
-        curve.costs.push_back(kNotOffered);
-        continue;
-      }
-      const std::int32_t nodes = stays ? static_cast<std::int32_t>(part.job->places.size())
-                                       : (n + part.node_tasks - 1) / part.node_tasks;
-      curve.costs.push_back(cost(part, nodes, n, !stays));
+void GridfoldRounds::add_makespan_shares(std::vector<Part>& parts,
+                                         std::span<const RoundType> types) {
+  std::vector<SharedJob> gangs;
+  std::vector<Part*> of_gang;
+  std::vector<std::int32_t> devices;
+  for (const RoundType& type : types) devices.push_back(type.devices);
+  for (Part& part : parts) {
+    const RoundJob& job = *part.job;
+    const Role& role = job.spec->roles.front();
+    const auto left = declared_steps_left(job);
+    if (!declares_rates(*job.spec) || !left.is_known() || role.min != role.count) continue;
+    SharedJob& gang = gangs.emplace_back();
+    gang.devices = role.count * job.devices_each();
+    gang.steps_left = left.value();
+    for (const RoundType& type : types) {
+      const std::int32_t nodes = type.fewest_nodes(role.count, job.devices_each());
+      const bool fits = may_run_on(job, type) && gang.devices <= type.devices;
+      gang.rates.push_back(fits ? speed_on(job, *part.page, type, nodes, role.count) : 0);
     }
-    curves.push_back(std::move(curve));
+    of_gang.push_back(&part);
   }
-  return share_out(curves, devices, steps_);
+  const auto answer = makespan_shares(gangs, devices, steps_);
+  if (!answer) return;  // by their costs, then
+  for (std::size_t g = 0; g < of_gang.size(); ++g) of_gang[g]->shares = answer->shares[g];
+}
+
+ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType> types,
+                                    std::size_t type) const {
+  const RoundJob& job = *part.job;
+  ShareCurve curve;
+  curve.devices_each = job.devices_each();
+  const std::int32_t node_tasks = std::max(1, types[type].node_devices / curve.devices_each);
+  curve.costs.push_back(cost(part, types, type, 0, 0, true));
+  if (!may_run_on(job, types[type])) return curve;
+  for (std::int32_t n = 1; n <= std::max(part.most_tasks, part.held); ++n) {
+    const bool stays = n == part.held && type == part.held_type;
+    // Beyond one node whole ones only: what is left of a node that is shared
+    // out finds nobody that it fits. A scaling table says itself what is well.
+    const bool is_whole = n <= node_tasks || n % node_tasks == 0 || declares_rates(*job.spec);
+    const std::int32_t nodes =
+        stays ? static_cast<std::int32_t>(job.places.size()) : (n + node_tasks - 1) / node_tasks;
+    if (!may_have(job, n) || (!stays && !is_whole) ||
+        (declares_rates(*job.spec) && speedup(part, types[type], nodes, n) <= 0)) {
+      curve.costs.push_back(kNotOffered);
+      continue;
+    }
+    curve.costs.push_back(cost(part, types, type, nodes, n, !stays));
+  }
+  return curve;
 }
 
 RoundPlan GridfoldRounds::plan(const RoundView& view) {
@@ -136,18 +201,27 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   if (view.jobs.empty() || view.nodes.empty()) return {};
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
-  const std::vector<Part> parts = parts_of(view);
-  const auto tasks = share(parts, device_count(view.nodes));
-  std::vector<SeatWish> wishes;
+  const std::vector<RoundType> types = types_of(view.nodes);
+  std::vector<Part> parts = parts_of(view, types);
+  if (options_.objective == RoundObjective::kMakespan) add_makespan_shares(parts, types);
+
+  std::vector<std::int32_t> devices;
+  for (const RoundType& type : types) devices.push_back(type.devices);
+  std::vector<std::vector<ShareCurve>> curves(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    wishes.push_back({parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
+    for (std::size_t t = 0; t < types.size(); ++t)
+      curves[i].push_back(curve_of(parts[i], types, t));
   }
-  const auto places = seat_best(
-      view.nodes, std::move(wishes),
+  const std::vector<TypeChoice> choices = choose_types(curves, devices, steps_);
+  std::vector<TypeSeat> seats;
+  for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
+  const auto places = seat_types(
+      types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
-        const bool stays = std::equal(at.begin(), at.end(), parts[i].job->places.begin(),
-                                      parts[i].job->places.end());
-        return cost(parts[i], static_cast<std::int32_t>(at.size()), task_count(at), !stays);
+        const auto& held = parts[i].job->places;
+        const bool stays = std::equal(at.begin(), at.end(), held.begin(), held.end());
+        return cost(parts[i], types, choices[i].type, static_cast<std::int32_t>(at.size()),
+                    task_count(at), !stays);
       },
       steps_);
   RoundPlan plan;

@@ -103,6 +103,12 @@ Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& setti
   }
   own.counted_from = counted_from(own.arrivals, settings);
   if (inputs.then) own.workload = joined(own.workload, *inputs.then);
+  if (settings.consolidation.consolidate == Consolidate::kOn) {
+    for (JobSpec& shape : own.workload.shapes) {
+      shape.checkpoint = Checkpoint{};
+      shape.checkpoint->interval = Duration::minutes(5);
+    }
+  }
   return own;
 }
 
@@ -133,7 +139,9 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.fillers = settings.filler_options;
   simulation.engine.eviction.restart_cost = settings.fillers.restart;
   simulation.fillers = settings.fillers;
+  simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
+  simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {

@@ -66,6 +66,10 @@ struct RunSettings {
   std::int32_t largest_gpus = 0;  // jobs of more are left out; 0: none is
   FillerSettings fillers;
   FillerOptions filler_options;
+  // With consolidation every job can save its work, and so be moved.
+  ConsolidationOptions consolidation;
+  // From one table of estimated starts to the next; 0: none are made.
+  Duration estimates{};
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

@@ -22,10 +22,11 @@ constexpr std::int64_t kTurnsPerProgress = 4096;
 class Run {
  public:
   // `truth` is the engine's, or null.
-  Run(const SimulationInput& input, const SimulationOptions& options, Engine engine,
-      TrueRunTimes* truth, Store& store)
+  Run(const SimulationInput& input, const SimulationOptions& options,
+      const EngineOptions& engine_options, Engine engine, TrueRunTimes* truth, Store& store)
       : input_(input),
         options_(options),
+        engine_options_(engine_options),
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
         metrics_(input.workload, input.arrivals.size()),
@@ -93,8 +94,22 @@ class Run {
       metrics_.committed(now, decisions);
       if (has_fillers()) fillers_.committed(now, metrics_.first_id(), decisions);
     };
+    if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
     return control;
+  }
+
+  std::shared_ptr<StartEstimates> start_estimates() {
+    EstimateOptions estimates;
+    estimates.engine = engine_options_;
+    estimates.make_policies = [&options = options_] {
+      return std::move(*make_policy(options.policy, options.policy_options));  // made once already
+    };
+    estimates.interval = options_.estimates;
+    estimates.on_settled = [this](const SettledEstimate& settled) {
+      if (settled.job >= metrics_.id_of(input_.counted_from)) starts_.add(settled);
+    };
+    return std::make_shared<StartEstimates>(std::move(estimates));
   }
 
   // Goes to the next instant at which something happens; false when nothing
@@ -103,6 +118,7 @@ class Run {
     Instant next = std::min(next_arrival(), cluster_.next_event());
     next = std::min({next, executor_.next_event(), loop_.engine().next_wake()});
     if (next.is_never()) return false;
+    next = std::min(next, loop_.next_estimate());
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
     while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
@@ -284,6 +300,7 @@ class Run {
       result.fillers->delayed = std::count_if(result.waits.begin(), result.waits.end(),
                                               [](Duration wait) { return wait > Duration{}; });
     }
+    result.starts = std::move(starts_);
     result.usage.assign(metrics_.history().begin(), metrics_.history().end());
     return result;
   }
@@ -307,6 +324,8 @@ class Run {
 
   const SimulationInput& input_;
   const SimulationOptions& options_;
+  EngineOptions engine_options_;
+  StartScore starts_;
   ClusterCapacity capacity_;
   VirtualClock clock_;
   SimulatedCluster cluster_;
@@ -352,7 +371,7 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
   policy->idle = std::make_unique<LearnedIdle>();
   EngineOptions engine = options.engine;
   engine.fabric = input.cluster.fabric;
-  Run run(input, options, Engine(std::move(engine), std::move(*policy)), truth, store);
+  Run run(input, options, engine, Engine(engine, std::move(*policy)), truth, store);
   return run.run();
 }
 

@@ -360,7 +360,7 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
     done = !placement.tasks.empty();
     if (done) start(job, placement);
   }
-  if (!done && filler_holdings > 0) done = preempt_for(job);
+  if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
   if (!done) park(group, PendingGroup::Parked::kForPlans);
   book_again(aside);
@@ -465,7 +465,7 @@ void Engine::State::start_due() {
       start(job, placement);
       continue;
     }
-    if (filler_holdings > 0 && preempt_for(job)) continue;
+    if ((filler_holdings > 0 || may_reclaim(job)) && preempt_for(job)) continue;
     bool late = correct_run_times(due);
     for (const ReservedSeat& seat : due.seats) {
       if (now - due.start > kPatience) plans.timeline.touch(seat.node);

@@ -116,7 +116,9 @@ void Engine::State::wake_groups() {
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
-    if (!group.filler && !queues.preempting(group.queue).is_none())
+    if (group.filler && options.fillers.admission == FillerAdmission::kNone) return false;
+    if (!group.filler && (!queues.preempting(group.queue).is_none() ||
+                          may_reclaim(jobs.at(group.jobs.begin()->job))))
       return fits_without_victims(group);
     return std::any_of(group.asks.begin(), group.asks.end(), [&](const QueueTree::Ask& ask) {
       Fit& fit = fits_freed[ask.request->id];
@@ -127,7 +129,11 @@ void Engine::State::wake_groups() {
   // From the end: the last takes the place of one that leaves the list.
   for (std::size_t i = parked.size(); i-- > 0;) {
     PendingGroup& group = *parked[i];
-    const bool woken = group.parked == PendingGroup::Parked::kForQuota ? quota : has_room(group);
+    // What is given back by a queue may leave its guarantee to those of it who wait.
+    const bool owed = quota && queues.any_guaranteed() && !group.filler &&
+                      may_reclaim(jobs.at(group.jobs.begin()->job));
+    const bool woken =
+        group.parked == PendingGroup::Parked::kForQuota ? quota : owed || has_room(group);
     if (woken) unpark(group);
   }
   wake_first_to_consolidate();
@@ -207,9 +213,17 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
-  if (options.backfill.mode != BackfillMode::kNone) return start_or_reserve(group, job, room);
+  if (group.filler && options.fillers.admission == FillerAdmission::kNone) room = false;
+  const bool by_forecast = group.filler && options.fillers.admission == FillerAdmission::kForecast;
+  if (by_forecast)
+    fillers_due = std::min(fillers_due, now + std::max(Duration{options.fillers.guaranteed.ns / 32},
+                                                       Duration::seconds(1)));
+  if (options.backfill.mode != BackfillMode::kNone) {
+    if (room && by_forecast) room = has_spare_for(job, spare_devices());
+    return start_or_reserve(group, job, room);
+  }
   if (room) {
-    const Placement placement = place(job, wanted);
+    const Placement placement = by_forecast ? place_filler(job) : place(job, wanted);
     if (!placement.tasks.empty()) {
       start(job, placement);
       return true;
@@ -302,6 +316,8 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     if (is_filler(job)) ++filler_holdings;
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
+    // It may be borrowed from one who waits.
+    if (queues.any_guaranteed() && !is_filler(job)) freed.push_back(at.allocation.node);
   }
   if (record.spec->communication) note_expected(job, placement);
   set_timer(job);

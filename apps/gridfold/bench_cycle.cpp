@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/gridfold/bench.h"
+#include "apps/gridfold/bench_events.h"
 #include "apps/gridfold/cli.h"
 #include "base/json_writer.h"
 #include "base/random.h"
@@ -282,11 +283,33 @@ int bench_cycle_main(int argc, char** argv) {
                  "limits: 15 min to 48 h, seven of them; any: no two alike, as predictions are")
       ->check(CLI::IsMember({"limits", "any"}))
       ->capture_default_str();
+  EventsBenchOptions of_events;
+  std::string backfill = "none";
+  auto* queues =
+      app.add_option("--queues", of_events.queues,
+                     "measure events instead: jobs of single nodes wait in so many queues with "
+                     "weights and five users each, one ends, another comes")
+          ->check(CLI::Range(1, 100'000));
+  app.add_option("--events", of_events.events, "with --queues: so many ends and arrivals")
+      ->needs(queues)
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--backfill", backfill, "with --queues: none, easy or conservative")
+      ->needs(queues)
+      ->check(CLI::IsMember({"none", "easy", "conservative"}))
+      ->capture_default_str();
   app.add_option("--seed", options.seed, "of the jobs")->capture_default_str();
   app.add_option("-o,--output", output, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   if (const auto ended = parse_flags(app, argc, argv)) return *ended;
+  if (!queues->empty()) {
+    of_events.nodes = options.nodes;
+    of_events.jobs = options.jobs;
+    of_events.seed = options.seed;
+    of_events.backfill = *parse_backfill_mode(backfill);
+    return run_events_bench(of_events, output);
+  }
   std::vector<Row> rows;
   const auto begin = std::chrono::steady_clock::now();
   for (const std::int64_t nodes : options.nodes) {

@@ -264,7 +264,7 @@ TEST(Config, ReadsEveryKey) {
   const auto done = read_config_text(
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
-      "consolidate = true\n"
+      "consolidate = true\nfillers = \"forecast\"\nfillers_guaranteed = \"20m\"\n"
       "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
       "\"2Gi\"\n"
       "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n"
@@ -276,6 +276,8 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
   EXPECT_TRUE(config.consolidate);
+  EXPECT_EQ(config.fillers.admission, FillerAdmission::kForecast);
+  EXPECT_EQ(config.fillers.guaranteed, Duration::minutes(20));
   ASSERT_EQ(config.queues.size(), 2u);
   EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
   EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);

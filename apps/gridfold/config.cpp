@@ -16,11 +16,15 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {
-    "state"sv,           "listen"sv,          "policy"sv,     "node"sv,
-    "devices"sv,         "plugins"sv,         "queues"sv,     "reconcile_interval"sv,
-    "policy_settings"sv, "usage_half_life"sv, "links"sv,      "backfill"sv,
-    "default_run"sv,     "run_times"sv,       "consolidate"sv};
+constexpr std::array kKeys = {"state"sv,           "listen"sv,
+                              "policy"sv,          "node"sv,
+                              "devices"sv,         "plugins"sv,
+                              "queues"sv,          "reconcile_interval"sv,
+                              "policy_settings"sv, "usage_half_life"sv,
+                              "links"sv,           "backfill"sv,
+                              "default_run"sv,     "run_times"sv,
+                              "consolidate"sv,     "backfill_order"sv,
+                              "fillers"sv,         "fillers_guaranteed"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv, "preempts"sv,
@@ -266,6 +270,13 @@ Result<BackfillMode> read_mode(const std::string& text) {
   return error;
 }
 
+Result<BackfillOrder> read_order(const std::string& text) {
+  if (const auto order = parse_backfill_order(text)) return *order;
+  Error error = invalid(quote(text) + " is no order to backfill in");
+  error.hint = "give arrival or shortest";
+  return error;
+}
+
 Result<bool> read_run_times(const std::string& text) {
   if (text == "learned" || text == "limits") return text == "learned";
   Error error = invalid(quote(text) + " is not known");
@@ -273,8 +284,33 @@ Result<bool> read_run_times(const std::string& text) {
   return error;
 }
 
+Result<FillerAdmission> read_admission(const std::string& text) {
+  if (const auto admission = parse_filler_admission(text)) return *admission;
+  Error error = invalid(quote(text) + " is no way to let fillers in");
+  error.hint = "give none, any or forecast";
+  return error;
+}
+
+Result<void> read_fillers(const toml::table& root, DaemonConfig& config) {
+  if (auto done = read(root, "fillers", "", read_admission, config.fillers.admission); !done)
+    return done;
+  Duration guaranteed = config.fillers.guaranteed;
+  if (auto done = read(root, "fillers_guaranteed", "", parse_duration, guaranteed); !done)
+    return done;
+  if (guaranteed <= Duration{}) {
+    Error error = invalid("0s is no time for a filler to run");
+    error.field = "fillers_guaranteed";
+    error.hint = "give a duration above 0s, such as 1h";
+    return error;
+  }
+  config.fillers.guaranteed = guaranteed;
+  return {};
+}
+
 Result<void> read_backfill(const toml::table& root, DaemonConfig& config) {
   if (auto done = read(root, "backfill", "", read_mode, config.backfill.mode); !done) return done;
+  if (auto done = read(root, "backfill_order", "", read_order, config.backfill.order); !done)
+    return done;
   if (auto done = read(root, "run_times", "", read_run_times, config.learned_run_times); !done)
     return done;
   Duration run;
@@ -307,6 +343,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
     return done;
   if (auto done = read_backfill(root, config); !done) return done;
+  if (auto done = read_fillers(root, config); !done) return done;
   return read_queues(root, config.queues);
 }
 

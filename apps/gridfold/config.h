@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/backfill_options.h"
+#include "engine/filler_options.h"
 #include "model/queue.h"
 #include "topology/machine_links.h"
 
@@ -50,6 +51,7 @@ struct DaemonConfig {
   bool learned_run_times = false;
   // Whether work that can be moved is moved, so that blocked jobs find room.
   bool consolidate = false;
+  FillerOptions fillers;
   std::vector<QueueSpec> queues = {QueueSpec{}};
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;

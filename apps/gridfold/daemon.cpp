@@ -26,6 +26,7 @@
 #include "control/records.h"
 #include "devices/emulated.h"
 #include "devices/machine.h"
+#include "policies/learned_idle.h"
 #include "policies/learned_run_times.h"
 #include "policies/registry.h"
 #include "simulator/text_file.h"
@@ -211,6 +212,8 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   solver = std::make_unique<SolveThread>();
   engine.usage_half_life = config.usage_half_life;
   engine.backfill = config.backfill;
+  engine.fillers = config.fillers;
+  policy->idle = std::make_unique<LearnedIdle>();
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);

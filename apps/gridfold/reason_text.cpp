@@ -99,6 +99,15 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kVictimsSafe,
      "May stop {victims}, but they were stopped before and are safe until {until_ns}.",
      "可以停止 {victims}，但它们曾被停止过，在 {until_ns} 之前受保护。"},
+    {ReasonCode::kHeldBack,
+     "{held_back} of the {free} free {device_class} devices are held back: other work may need "
+     "them "
+     "within {guaranteed_ns}.",
+     "{free} 个空闲的 {device_class} 设备中有 {held_back} 个被保留：其他作业可能在 {guaranteed_ns} "
+     "内需要它们。"},
+    {ReasonCode::kReclaimed,
+     "Stopped for job {by}: queue {queue} is guaranteed what this job's queue had borrowed.",
+     "为作业 {by} 停止：本作业所在队列借用了队列 {queue} 的保证配额。"},
     {ReasonCode::kRequeued, "Put back into the queue by {by}.", "被 {by} 重新排队。"},
     {ReasonCode::kDependencyNeverMet,
      "Job {job} has ended in a way that never meets the condition \"{condition}\".",
@@ -125,6 +134,10 @@ constexpr Sentence kMoved = {ReasonCode::kResized, "Moves to other places with i
 constexpr Sentence kWrongNumber = {ReasonCode::kRoundMissed,
                                    "The round gave it {tasks} tasks, which it cannot have.",
                                    "本轮分配给它 {tasks} 个任务，超出其允许范围。"};
+
+// HeldBack where fillers are kept waiting altogether.
+constexpr Sentence kNoFillers = {ReasonCode::kHeldBack, "No fillers are let in.",
+                                 "目前不接纳任何填充作业。"};
 
 // NoMatchingNode when no single resource is to blame.
 constexpr Sentence kNoCombination = {
@@ -351,6 +364,7 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
   const auto say = [&](const Sentence& other) {
     sentence = language == Language::kChinese ? other.chinese : other.english;
   };
+  if (*known == ReasonCode::kHeldBack && find_param(params, "problem")) say(kNoFillers);
   for (const Sentence& of_level : {kNoDomain, kDomainIncomplete}) {
     if (*known == of_level.code && find_param(params, "level")) say(of_level);
   }

@@ -46,6 +46,10 @@ struct Inbox {
     events.clear();
     sources.clear();
   }
+  void swap(Inbox& other) noexcept {
+    events.swap(other.events);
+    sources.swap(other.sources);
+  }
 };
 
 // Launch orders of one job after another. Kept between turns for its memory.
@@ -141,6 +145,8 @@ struct ControlLoop::State {
   bool owns_store();
   void refuse_waiting();
   void rejected(const Decisions& decisions, const Error& error);
+  template <class Answer>
+  void answer_requests(Answer answer);
   template <class Answer>
   void answer_submissions(Answer answer);
 };
@@ -440,7 +446,7 @@ Instant ControlLoop::State::take_turn() {
   if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due)
     return wake;
 
-  std::swap(inbox, taken);
+  inbox.swap(taken);
   const Decisions& decisions = engine.step(now, taken.events);
   // Pure work, so it need not wait for the commit.
   for (const Solve& solve : decisions.solves) executor.run(solve, sink);
@@ -543,14 +549,20 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
     inbox.push_first(TurnCommitted{decisions.turn});
 
-  for (const Completion<void>& done : std::exchange(requests, {})) done({});
+  answer_requests([] { return Result<void>(); });
   answer_submissions([](Submitting& waiting) { return std::move(waiting.answer); });
 }
 
-// Whoever is answered may submit again: that waits for the next turn.
+// Whoever is answered may ask again: that waits for the next turn.
+template <class Answer>
+void ControlLoop::State::answer_requests(Answer answer) {
+  if (requests.empty()) return;
+  for (const Completion<void>& done : std::exchange(requests, {})) done(answer());
+}
+
 template <class Answer>
 void ControlLoop::State::answer_submissions(Answer answer) {
-  std::swap(submissions, answering);
+  submissions.swap(answering);
   for (Submitting& waiting : answering) waiting.done(answer(waiting));
   answering.clear();
 }
@@ -573,7 +585,7 @@ void ControlLoop::State::rejected(const Decisions& decisions, const Error& error
 
 void ControlLoop::State::refuse_waiting() {
   keys.forget_new();
-  for (const Completion<void>& done : std::exchange(requests, {})) done(why_read_only());
+  answer_requests([this] { return Result<void>(why_read_only()); });
   answer_submissions([this](const Submitting&) { return why_read_only(); });
 }
 

@@ -17,18 +17,14 @@ constexpr std::size_t kFewGone = 64;
 }  // namespace
 
 void JobLookup::add(const JobRecord& record) {
-  assert(unindexed_.empty() || unindexed_.back().job < record.id);
-  unindexed_.push_back({record.id});
+  assert(unindexed_.empty() || unindexed_.back() < record.id);
+  unindexed_.push_back(record.id);
 }
 
 void JobLookup::remove(const JobRecord& record) {
-  const auto by_number = [](const Unindexed& entry, JobId id) { return entry.job < id; };
-  const auto at = std::lower_bound(unindexed_.begin(), unindexed_.end(), record.id, by_number);
-  if (at != unindexed_.end() && at->job == record.id) {
-    at->gone = true;
-    if (++gone_ <= unindexed_.size() / 2 + kFewGone) return;
-    std::erase_if(unindexed_, [](const Unindexed& entry) { return entry.gone; });
-    gone_ = 0;
+  if (!unindexed_.empty() && unindexed_.front() <= record.id) {
+    gone_.push_back(record.id);
+    if (gone_.size() > unindexed_.size() / 2 + kFewGone) drop_gone();
     return;
   }
   index_.uids.erase(record.uid);
@@ -38,16 +34,32 @@ void JobLookup::remove(const JobRecord& record) {
   if (it->second.empty()) index_.names.erase(it);
 }
 
+void JobLookup::drop_gone() const {
+  std::sort(gone_.begin(), gone_.end());
+  auto gone = gone_.begin();
+  std::size_t kept = 0;
+  for (const JobId id : unindexed_) {
+    if (gone != gone_.end() && *gone == id) {
+      ++gone;
+    } else {
+      unindexed_[kept++] = id;
+    }
+  }
+  assert(gone == gone_.end());
+  unindexed_.resize(kept);
+  gone_.clear();
+}
+
 // All jobs on record.
 const JobLookup::Index& JobLookup::index() const {
-  for (const Unindexed& entry : unindexed_) {
-    const JobRecord* record = entry.gone ? nullptr : engine_.job(entry.job);
+  drop_gone();
+  for (const JobId id : unindexed_) {
+    const JobRecord* record = engine_.job(id);
     if (record == nullptr) continue;
     index_.uids[record->uid] = record->id;
     index_.names[{record->spec->tenant, record->spec->name}].insert(record->id);
   }
   unindexed_.clear();
-  gone_ = 0;
   return index_;
 }
 

@@ -41,20 +41,18 @@ class JobLookup {
     std::map<std::string, JobId, std::less<>> uids;
     std::map<std::pair<std::string, std::string>, std::set<JobId>> names;  // by tenant and name
   };
-  struct Unindexed {
-    JobId job;
-    bool gone = false;
-  };
+  void drop_gone() const;
   const Index& index() const;
   Result<JobRecord> read_ended(std::string_view key, std::string_view value) const;
 
   const Engine& engine_;
   Store& store_;
   mutable Index index_;
-  // In order of number, all above those in the index. Of the gone at most as
+  // In order of number, all above those in the index.
+  mutable std::vector<JobId> unindexed_;
+  // Of these the ones that have ended since, in the order in which they did: at most as
   // many as of the others, and a few.
-  mutable std::vector<Unindexed> unindexed_;
-  mutable std::size_t gone_ = 0;
+  mutable std::vector<JobId> gone_;
 };
 
 }  // namespace gridfold

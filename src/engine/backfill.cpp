@@ -27,6 +27,8 @@ constexpr Duration kPatience = Duration::seconds(60);
 // When reservations replaced by others must be replaced in turn: at most so
 // often in one cycle.
 constexpr int kMostRounds = 8;
+// What is expected of a job that goes on is put off by at least so much.
+constexpr Duration kLeastLonger = Duration::seconds(10);
 
 bool is_lower(const PendingKey& a, const PendingKey& b) {
   return std::tuple(a.queue_priority, !a.filler, a.priority) <
@@ -74,7 +76,7 @@ std::optional<Instant> Engine::State::expected_end(JobId id) const {
 
 void Engine::State::predict_run_time(JobRecord& record) {
   if (!run_times) return;
-  const std::optional<Duration> run = run_times->predict(*record.spec);
+  const std::optional<Duration> run = run_times->predict(*record.spec, Duration{});
   if (run) record.expected_run = std::max(*run, Duration::nanoseconds(1));
 }
 
@@ -92,8 +94,19 @@ std::uint32_t Engine::State::run_class(const JobRecord& record) const {
   return static_cast<std::uint32_t>(shift * 256 + static_cast<int>(run >> shift) + 1);
 }
 
+// How long a job that has outlasted what was thought may take in all: as history
+// has it, else half as long again.
+Duration Engine::State::longer_run(const EngineJob& job, Duration ran) const {
+  std::optional<Duration> known;
+  if (run_times) known = run_times->predict(*job.record.spec, ran);
+  const Duration longer = known ? std::max(*known, ran + kLeastLonger)
+                                : ran + std::max(Duration{ran.ns / 2}, Duration::minutes(1));
+  const auto limit = run_limit(job);
+  return limit ? std::min(longer, *limit) : longer;
+}
+
 // Of jobs on these nodes that run longer than was thought; true when there are
-// any. Each time half as much again, up to the limit.
+// any.
 bool Engine::State::correct_run_times(const Reservation& plan) {
   std::set<JobId> late;
   for (const ReservedSeat& seat : plan.seats) {
@@ -106,8 +119,7 @@ bool Engine::State::correct_run_times(const Reservation& plan) {
     if (record.expected_run.ns == 0 || record.stopping != StopCause::kNone) continue;
     if (record.started_at.is_never() || record.started_at + record.expected_run > now) continue;
     const Duration ran = now - record.started_at;
-    Duration longer = ran + std::max(Duration{ran.ns / 2}, Duration::minutes(1));
-    if (const auto limit = run_limit(job)) longer = std::min(longer, *limit);
+    const Duration longer = longer_run(job, ran);
     if (longer <= ran) continue;  // its limit ends it now
     touch(job);
     record.expected_run = longer;
@@ -180,6 +192,13 @@ Reservation Engine::State::plan_for(const EngineJob& job) {
     if (is_free || !correct_run_times(plan)) break;
   }
   return plan;
+}
+
+// Whether the job can only be backfilled, and the shortest of such go first.
+bool Engine::State::goes_by_length(const EngineJob& job) const {
+  return options.backfill.mode != BackfillMode::kNone &&
+         options.backfill.order == BackfillOrder::kShortest && !plans.reserved.empty() &&
+         !may_reserve(job);
 }
 
 // In easy mode who waits for one kind of device is not in the way of who waits
@@ -342,7 +361,7 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
     done = !placement.tasks.empty();
     if (done) start(job, placement);
   }
-  if (!done && filler_holdings > 0) done = preempt_for(job);
+  if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
   if (!done) park(group, PendingGroup::Parked::kForPlans);
   book_again(aside);
@@ -447,7 +466,7 @@ void Engine::State::start_due() {
       start(job, placement);
       continue;
     }
-    if (filler_holdings > 0 && preempt_for(job)) continue;
+    if ((filler_holdings > 0 || may_reclaim(job)) && preempt_for(job)) continue;
     bool late = correct_run_times(due);
     for (const ReservedSeat& seat : due.seats) {
       if (now - due.start > kPatience) plans.timeline.touch(seat.node);

@@ -21,8 +21,19 @@ enum class BackfillMode : std::uint8_t {
 std::string_view to_string(BackfillMode mode);
 std::optional<BackfillMode> parse_backfill_mode(std::string_view text);
 
+// Who is tried first among those of one priority that no room can be promised
+// to now, so that they may only fill gaps.
+enum class BackfillOrder : std::uint8_t {
+  kArrival,   // as they came, or as queues take turns
+  kShortest,  // who is expected to end first, of whatever queue
+};
+// "arrival", "shortest".
+std::string_view to_string(BackfillOrder order);
+std::optional<BackfillOrder> parse_backfill_order(std::string_view text);
+
 struct BackfillOptions {
   BackfillMode mode = BackfillMode::kNone;
+  BackfillOrder order = BackfillOrder::kArrival;
   // At most so many jobs have a reservation at once, in easy mode of those that
   // ask for the same kinds of devices; 0: one in easy mode, a thousand in
   // conservative mode.

@@ -25,8 +25,9 @@ class Tightest : public PlacementPolicy {
 // A cluster whose tasks start at once and end when they were meant to.
 class World {
  public:
-  World(BackfillMode mode, std::uint64_t seed, std::size_t most = 0)
-      : random(seed, "backfill.test"), mode_(mode), most_(most), engine_(make()) {
+  World(BackfillMode mode, std::uint64_t seed, std::size_t most = 0,
+        BackfillOrder order = BackfillOrder::kArrival)
+      : random(seed, "backfill.test"), mode_(mode), most_(most), order_(order), engine_(make()) {
     step({QueueConfigured{QueueSpec{}}});
   }
 
@@ -161,6 +162,7 @@ class World {
     options.verify = Verify::kEveryStep;
     options.backfill.mode = mode_;
     options.backfill.max_reservations = most_;
+    options.backfill.order = order_;
     return std::make_unique<Engine>(options, std::make_unique<Tightest>());
   }
 
@@ -188,6 +190,7 @@ class World {
 
   BackfillMode mode_;
   std::size_t most_;
+  BackfillOrder order_;
   std::unique_ptr<Engine> engine_;
   std::uint64_t next_id_ = 1;
   std::map<JobId, Duration> runs_;
@@ -199,9 +202,11 @@ class World {
 
 Instant at(std::int64_t seconds) { return Instant{} + Duration::seconds(seconds); }
 
-void run_random_world(BackfillMode mode, std::uint64_t seed) {
-  SCOPED_TRACE(std::string(to_string(mode)) + ", seed " + std::to_string(seed));
-  World world(mode, seed);
+void run_random_world(BackfillMode mode, std::uint64_t seed,
+                      BackfillOrder order = BackfillOrder::kArrival, std::size_t most = 0) {
+  SCOPED_TRACE(std::string(to_string(mode)) + ", " + std::string(to_string(order)) + ", seed " +
+               std::to_string(seed));
+  World world(mode, seed, most, order);
   const int nodes = 2 + static_cast<int>(world.random.below(5));
   for (int n = 0; n < nodes; ++n)
     world.add_node("n" + std::to_string(n), "r" + std::to_string(n % 2), 4);
@@ -233,6 +238,8 @@ TEST(Backfill, NobodyStartsLaterThanPromised) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     run_random_world(BackfillMode::kConservative, seed);
     run_random_world(BackfillMode::kEasy, seed);
+    run_random_world(BackfillMode::kEasy, seed, BackfillOrder::kShortest);
+    run_random_world(BackfillMode::kConservative, seed, BackfillOrder::kShortest, 3);
     if (HasFailure()) break;
   }
 }
@@ -317,6 +324,33 @@ TEST(Backfill, GapsAreForWhoFitsInThem) {
   while (world.advance(Instant::never())) continue;
   EXPECT_EQ(world.started_at(gang), 100);
   EXPECT_EQ(world.started_at(too_long), 150);
+}
+
+// Of those that only fill gaps the shortest goes first, if that is asked for; who
+// has a lower priority goes behind all the same.
+TEST(Backfill, TheShortestFillsTheGap) {
+  for (const auto order : {BackfillOrder::kArrival, BackfillOrder::kShortest}) {
+    const bool by_length = order == BackfillOrder::kShortest;
+    World world(BackfillMode::kEasy, 0, 0, order);
+    world.add_node("a", "r", 8);
+    world.add_node("b", "r", 8);
+    world.submit(World::job(1, 8, Duration::seconds(500)), Duration::seconds(500));
+    world.submit(World::job(1, 8, Duration::seconds(100)), Duration::seconds(100));
+    const JobId gang = world.submit(World::job(2, 8, Duration::seconds(50)), Duration::seconds(50));
+    const auto wait = [&](std::int64_t limit, int priority) {
+      JobSpec spec = World::job(1, 8, Duration::seconds(limit));
+      spec.priority = priority;
+      return world.submit(spec, Duration::seconds(limit));
+    };
+    const JobId medium = wait(90, 0);
+    const JobId shortest = wait(80, 0);
+    const JobId lower = wait(120, -1);
+    while (world.advance(Instant::never())) continue;
+    EXPECT_EQ(world.started_at(gang), 500);
+    EXPECT_EQ(world.started_at(by_length ? shortest : medium), 100);
+    EXPECT_EQ(world.started_at(by_length ? medium : shortest), by_length ? 180 : 190);
+    EXPECT_EQ(world.started_at(lower), 270);
+  }
 }
 
 // What ends early pulls reservations forward.

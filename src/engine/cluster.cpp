@@ -181,6 +181,7 @@ NodeId Cluster::put(NodeRecord record) {
     name_ranks_.clear();
     ++membership_;
     states_.expect_nodes(nodes_.size());
+    holdings_.expect_lists(nodes_.size());
     if (log_.size() < nodes_.size()) grow_log();
   }
   record.id = id;

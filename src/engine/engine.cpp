@@ -30,6 +30,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   for (const Event& event : events) s.apply(event);
   s.fire_timers();
   // Placing and evicting may itself give room back; then others are woken.
+  s.wake_held_back();
   do {
     s.fulfil_claims();
     s.wake_groups();
@@ -39,6 +40,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
   s.set_next_plan();
+  s.note_idle();
 
   if (s.awaited_plan == 0) {
     if (auto problem = s.policy->problem()) {
@@ -77,10 +79,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   return s.out;
 }
 
+const Engine::Work& Engine::work() const { return state_->work; }
+
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
   return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
-                   state_->plans.next});
+                   state_->plans.next, state_->fillers_due});
 }
 Instant Engine::next_round() const { return state_->rounds.due; }
 

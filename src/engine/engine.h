@@ -24,10 +24,12 @@
 #include <vector>
 
 #include "base/time.h"
+#include "engine/backfill_options.h"
 #include "engine/cluster.h"
+#include "engine/filler_options.h"
+#include "engine/idle_forecast.h"
 #include "engine/placement.h"
 #include "engine/placement_options.h"
-#include "engine/backfill_options.h"
 #include "engine/round_policy.h"
 #include "engine/run_times.h"
 #include "model/decision.h"
@@ -85,6 +87,7 @@ struct EngineOptions {
   BackfillOptions backfill;
   EvictionOptions eviction;
   ConsolidationOptions consolidation;
+  FillerOptions fillers;
 };
 
 // Device-time and room of one queue, in thousandths of a device by class.
@@ -104,6 +107,7 @@ struct Policies {
   std::unique_ptr<PlacementPolicy> placement;
   std::unique_ptr<RoundPolicy> rounds;
   std::unique_ptr<RunTimes> run_times;  // null: limits are all that is known
+  std::unique_ptr<IdleForecast> idle;   // null: fillers are not let in by forecast
 
   template <std::derived_from<PlacementPolicy> Placement>
   Policies(std::unique_ptr<Placement> p, std::unique_ptr<RoundPolicy> r = nullptr)
@@ -149,6 +153,15 @@ class Engine {
 
   // Whether any node tells its links: else no time of communication is known.
   bool links_known() const;
+
+  // What the steps so far have looked at: what their time grows with, whatever
+  // the machine.
+  struct Work {
+    std::int64_t jobs_tried = 0;        // first jobs of groups whose turn came
+    std::int64_t groups_looked_at = 0;  // parked ones, for whether to wake them
+    std::int64_t groups_woken = 0;
+  };
+  const Work& work() const;
 
   // Recounts all derived state from the records; the first difference found,
   // or empty.

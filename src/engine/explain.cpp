@@ -249,6 +249,9 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                          std::vector<Reason::Param>{
                              {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
+  if (reasons.empty() && job.group != nullptr && job.group->parked != PendingGroup::Parked::kNo) {
+    if (auto held = held_back(job)) reasons.push_back(std::move(*held));
+  }
   add_plan_reasons(job, reasons);
   return reasons;
 }

@@ -12,6 +12,11 @@ bool is_before(const Holding& holding, TaskId task) { return holding.task() < ta
 
 }  // namespace
 
+void HoldingLists::expect_lists(std::size_t lists) {
+  const std::size_t needed = lists * kLeast;
+  if (needed > holdings_.capacity()) holdings_.reserve(needed / 8 * 9);
+}
+
 Holding* HoldingLists::find(const List& list, TaskId task) {
   Holding* const begin = holdings_.data() + list.first;
   Holding* const end = begin + list.size;

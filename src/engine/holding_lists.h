@@ -39,6 +39,9 @@ class HoldingLists {
   std::span<const Holding> holdings(const List& list) const {
     return std::span(holdings_).subspan(list.first, list.size);
   }
+  // So many lists may come to hold something: there is room for the first
+  // holdings of each, so that no insert has to move all that is held.
+  void expect_lists(std::size_t lists);
   // Null when the task holds nothing in this list. Valid until the next insert.
   Holding* find(const List& list, TaskId task);
   // The task must not be in the list.

@@ -33,6 +33,10 @@ Duration unsaved_work(const JobRecord& record, Instant now) {
   return run;
 }
 
+std::int64_t lost_by_age(const JobRecord& record, Instant now) {
+  return record.started_at.is_never() ? 1 : milliseconds(now - record.started_at) + 1;
+}
+
 std::int64_t lost_by_moving(const JobRecord& record, std::int64_t weight, Instant now,
                             const EvictionOptions& options) {
   Duration saving{};

@@ -30,6 +30,9 @@ Duration unsaved_work(const JobRecord& record, Instant now);
 std::int64_t lost_by_stopping(const JobRecord& record, std::int64_t weight, Instant now,
                               const EvictionOptions& options);
 
+// As if what a victim loses were its age: of the order "youngest first".
+std::int64_t lost_by_age(const JobRecord& record, Instant now);
+
 // Of moving it: it starts again at once.
 std::int64_t lost_by_moving(const JobRecord& record, std::int64_t weight, Instant now,
                             const EvictionOptions& options);

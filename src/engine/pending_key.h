@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace gridfold {
 
@@ -21,6 +23,19 @@ struct PendingKey {
     return a.job < b.job;
   }
   friend bool operator==(const PendingKey&, const PendingKey&) = default;
+};
+
+// As above, but by length where that is decided by submission alone.
+struct ShorterFirst {
+  using Key = std::pair<PendingKey, Duration>;
+  bool operator()(const Key& a, const Key& b) const {
+    PendingKey left = a.first;
+    PendingKey right = b.first;
+    left.job = right.job = JobId();
+    if (!(left == right)) return left < right;
+    if (a.second != b.second) return a.second < b.second;
+    return a.first.job < b.first.job;
+  }
 };
 
 }  // namespace gridfold

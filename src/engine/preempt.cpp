@@ -21,7 +21,7 @@ bool is_leaving(const JobRecord& record, const TaskRecord& task) {
 }  // namespace
 
 bool Engine::State::may_evict(const EngineJob& job) const {
-  return !is_filler(job) && (filler_holdings > 0 || may_evict_by_priority(job));
+  return !is_filler(job) && (filler_holdings > 0 || may_evict_by_priority(job) || may_reclaim(job));
 }
 
 // Candidates and what leaves already, as of now.
@@ -86,7 +86,10 @@ void Engine::State::add_candidates(const EngineJob& job, Stop stop) {
   }
   const auto last = static_cast<std::uint32_t>(pool.leaving.size());
   if (first == last) return;
-  const std::int64_t lost = stop == Stop::kToWait
+  const bool by_age =
+      stop == Stop::kToWait && is_filler(job) && options.fillers.victims == VictimOrder::kYoungest;
+  const std::int64_t lost = by_age ? lost_by_age(record, now)
+                            : stop == Stop::kToWait
                                 ? lost_by_stopping(record, weight, now, options.eviction)
                                 : lost_by_moving(record, weight, now, options.eviction);
   pool.candidates.push_back({record.id, lost, record.spec->priority, first, last});
@@ -136,10 +139,10 @@ bool Engine::State::preempt_for(EngineJob& job) {
   gather_victims(
       [&](const EngineJob& other) {
         const EvictionRight right = right_to_evict(job, other);
-        return right == EvictionRight::kFiller || right == EvictionRight::kPriority;
+        return right != EvictionRight::kNone && right != EvictionRight::kNotYet;
       },
       Stop::kToWait);
-  auto found = find_victims(job, {});
+  auto found = find_victims_within_rights(job);
   if (!found) return false;
   if (GRIDFOLD_PLANTED_BUG(bystander_evicted)) {
     for (std::uint32_t other = 0; other < pool.candidates.size(); ++other) {
@@ -155,19 +158,24 @@ bool Engine::State::preempt_for(EngineJob& job) {
   }
   const std::vector<Placed> placed = place_without(job, found->victims);
   if (placed.empty()) return false;
+  std::set<JobId> taken_back;  // told before the job's claim is counted
+  for (const std::uint32_t victim : found->victims) {
+    const JobId id = pool.candidates[victim].job;
+    if (right_to_evict(job, jobs.at(id)) == EvictionRight::kReclaim) taken_back.insert(id);
+  }
   claim_places(job, placed);
   std::vector<JobId> victims;
   for (const std::uint32_t victim : found->victims) victims.push_back(pool.candidates[victim].job);
   std::sort(victims.begin(), victims.end());
   victims.erase(std::unique(victims.begin(), victims.end()), victims.end());
   out.list.emplace_back(Preempted{job.record.id, victims});
-  stop_victims(job, found->victims);
+  stop_victims(job, found->victims, taken_back);
   return true;
 }
 
 // That the job could start in the place of others, were those not safe for now.
 std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
-  if (!may_evict_by_priority(job)) return std::nullopt;
+  if (!may_evict_by_priority(job) && !may_reclaim(job)) return std::nullopt;
   bool any = false;
   gather_victims(
       [&](const EngineJob& other) {
@@ -177,7 +185,7 @@ std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
       },
       Stop::kToWait);
   if (!any) return std::nullopt;
-  const auto found = find_victims(job, {});
+  const auto found = find_victims_within_rights(job);
   if (!found) return std::nullopt;
   std::string names;
   Instant until{};
@@ -205,7 +213,8 @@ void Engine::State::claim_places(EngineJob& job, const std::vector<Placed>& plac
   begin_claiming(job);
 }
 
-void Engine::State::stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims) {
+void Engine::State::stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims,
+                                 const std::set<JobId>& taken_back) {
   std::vector<VictimCandidate> doomed;
   for (const std::uint32_t victim : victims) doomed.push_back(pool.candidates[victim]);
   std::sort(doomed.begin(), doomed.end(), [](const VictimCandidate& a, const VictimCandidate& b) {
@@ -215,7 +224,11 @@ void Engine::State::stop_victims(const EngineJob& by, std::span<const std::uint3
     EngineJob& victim = jobs.at(it->job);
     touch(victim);
     if (it->group < 0) {
-      evict(victim, Reason(ReasonCode::kPreempted, {{"by", by.record.uid}}));
+      Reason why(ReasonCode::kPreempted, {{"by", by.record.uid}});
+      if (taken_back.count(it->job) > 0)
+        why = Reason(ReasonCode::kReclaimed,
+                     {{"by", by.record.uid}, {"queue", by.record.spec->queue}});
+      evict(victim, std::move(why));
       ++it;
       continue;
     }

@@ -62,6 +62,7 @@ QueueId QueueTree::place_of(std::string_view queue, std::string_view tenant) {
 void QueueTree::configure(const QueueSpec& spec) {
   Queue& queue = queues_[intern(spec.name).value];
   shared_ -= has_share(queue.spec);
+  guaranteed_ += !spec.guaranteed.empty() - !queue.spec.guaranteed.empty();
   preempting_ += spec.preempts - queue.spec.preempts;
   queue.spec = spec;
   queue.exists = true;
@@ -75,6 +76,7 @@ void QueueTree::remove(std::string_view name) {
   shared_ -= has_share(queue.spec);
   queue.exists = false;
   preempting_ -= queue.spec.preempts;
+  guaranteed_ -= !queue.spec.guaranteed.empty();
   queue.spec = QueueSpec{};
   queue.spec.name = std::string(name);
 }
@@ -284,6 +286,107 @@ bool QueueTree::goes_before(QueueId a, QueueId b) {
   const std::int64_t share = share_of(a);
   const std::int64_t other = share_of(b);
   return share != other ? share < other : left.spec.name < right.spec.name;
+}
+
+// --- Guarantees against each other ---
+
+void QueueTree::Amounts::add(const Request& request) {
+  cpu += request.cpu;
+  memory += request.memory;
+  for (const DeviceNeed& need : request.devices) {
+    if (need.device_class >= classes.size()) classes.resize(need.device_class + 1u);
+    classes[need.device_class] += need.charge();
+  }
+}
+
+QueueId QueueTree::common(QueueId a, QueueId b) const {
+  while (!a.is_none() && !contains(a, b)) a = queues_[a.value].parent;
+  return a;
+}
+
+QueueId QueueTree::beneath(QueueId above, QueueId place) const {
+  while (queues_[place.value].parent != above) place = queues_[place.value].parent;
+  return place;
+}
+
+QueueId QueueTree::nearest_guaranteed(QueueId place) const {
+  while (!place.is_none() && queues_[place.value].spec.guaranteed.empty())
+    place = queues_[place.value].parent;
+  return place;
+}
+
+bool QueueTree::is_within_guarantee(QueueId place, QueueId top, std::span<const Ask> asks) const {
+  if (top.is_none()) return false;
+  const std::vector<Need> needs = needs_of(asks);
+  bool any = false;
+  for (QueueId id = place;; id = queues_[id.value].parent) {
+    const Queue& here = queues_[id.value];
+    if (!here.spec.guaranteed.empty()) {
+      any = true;
+      if (!asks_within(here, needs)) return false;
+    }
+    if (id == top) return any;
+  }
+}
+
+bool QueueTree::asks_within(const Queue& place, std::span<const Need> needs) const {
+  const QueueGuarantee& right = place.spec.guaranteed;
+  bool device = false;
+  bool named = false;
+  for (const Need& need : needs) {
+    if (need.amount == 0 || need.resource == kJobs) continue;
+    std::int64_t guaranteed = 0;
+    if (need.resource == "cpu") guaranteed = right.cpu.value;
+    if (need.resource == "memory") guaranteed = right.memory.value;
+    if (need.device_class) {
+      device = true;
+      const auto amount = right.devices.find(need.resource);
+      if (amount == right.devices.end()) return false;
+      guaranteed = amount->second;
+    } else if (guaranteed == 0) {
+      continue;
+    }
+    named = true;
+    if (used_of(place.usage, need) + need.amount > guaranteed) return false;
+  }
+  return named || device;
+}
+
+bool QueueTree::borrows(QueueId place, QueueId above) const {
+  for (QueueId id = place; id != above; id = queues_[id.value].parent) {
+    const Queue& here = queues_[id.value];
+    const QueueGuarantee& right = here.spec.guaranteed;
+    if (right.empty()) continue;
+    bool more = here.usage.cpu > right.cpu.value || here.usage.memory > right.memory.value;
+    for (std::size_t i = 0; i < here.usage.classes.size() && !more; ++i) {
+      const auto amount =
+          right.devices.find(std::string(cluster_.class_name(static_cast<std::uint16_t>(i))));
+      more =
+          here.usage.classes[i].thousandths > (amount == right.devices.end() ? 0 : amount->second);
+    }
+    if (!more) return false;
+  }
+  return true;
+}
+
+bool QueueTree::keeps_guarantee(QueueId id, const Amounts& gone) const {
+  const Queue& place = queues_[id.value];
+  const QueueGuarantee& right = place.spec.guaranteed;
+  const auto keeps = [](std::int64_t used, std::int64_t less, std::int64_t guaranteed) {
+    return less == 0 || guaranteed == 0 || used - less >= guaranteed;
+  };
+  if (!keeps(place.usage.cpu, gone.cpu, right.cpu.value) ||
+      !keeps(place.usage.memory, gone.memory, right.memory.value))
+    return false;
+  for (std::size_t i = 0; i < gone.classes.size(); ++i) {
+    const auto amount =
+        right.devices.find(std::string(cluster_.class_name(static_cast<std::uint16_t>(i))));
+    if (amount == right.devices.end()) continue;
+    const std::int64_t used =
+        i < place.usage.classes.size() ? place.usage.classes[i].thousandths : 0;
+    if (!keeps(used, gone.classes[i], amount->second)) return false;
+  }
+  return true;
 }
 
 }  // namespace gridfold

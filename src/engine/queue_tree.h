@@ -94,6 +94,31 @@ class QueueTree {
   std::int64_t share_of(QueueId place);
   // Whether it holds less of something than it is guaranteed of it.
   bool is_owed(QueueId place) const;
+
+  // --- Guarantees against each other (reclaim.cpp) ---
+
+  struct Amounts {
+    std::int64_t cpu = 0;
+    std::int64_t memory = 0;
+    std::vector<std::int64_t> classes;  // thousandths, by device class
+    void add(const Request& request);
+  };
+  bool any_guaranteed() const { return guaranteed_ > 0; }
+  // The lowest place that is, or lies above, both; none: there is none.
+  QueueId common(QueueId a, QueueId b) const;
+  // Of the places from `place` up the one right beneath `above`.
+  QueueId beneath(QueueId above, QueueId place) const;
+  // The lowest place from `place` up with a guarantee; none: there is none.
+  QueueId nearest_guaranteed(QueueId place) const;
+  // Whether `asks` on top of what is held are within the guarantees of the places
+  // from `place` up to `top`, one of which has one. What a guarantee does not
+  // name counts only where a device is asked for: then that must be named.
+  bool is_within_guarantee(QueueId place, QueueId top, std::span<const Ask> asks) const;
+  // Whether each place from `place` up, and beneath `above`, holds more of
+  // something than it is guaranteed.
+  bool borrows(QueueId place, QueueId above) const;
+  // Whether it holds what it is guaranteed without these, of what they hold.
+  bool keeps_guarantee(QueueId place, const Amounts& gone) const;
   QueueId parent(QueueId place) const { return queues_[place.value].parent; }
 
  private:
@@ -127,6 +152,7 @@ class QueueTree {
     bool is_tenant = false;
     bool exists = false;
   };
+  bool asks_within(const Queue& place, std::span<const Need> needs) const;
   const Queue& queue_at(QueueId place) const { return queues_[queue_of(place).value]; }
   // What limits this place itself.
   const QueueLimit& limit_at(const Queue& place) const;
@@ -138,6 +164,7 @@ class QueueTree {
   const Cluster& cluster_;
   std::vector<Queue> queues_;
   std::int32_t preempting_ = 0;  // queues that preempt
+  std::int32_t guaranteed_ = 0;  // queues with a guarantee
   std::map<std::string, QueueId, std::less<>> by_name_;
   std::size_t shared_ = 0;  // queues that have a weight or a guarantee
   Duration half_life_{};

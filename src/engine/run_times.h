@@ -14,9 +14,11 @@ namespace gridfold {
 class RunTimes {
  public:
   virtual ~RunTimes() = default;
-  // Asked once a job, in order of submission. Nothing: its limit is all that is
-  // known. What is longer than the limit counts as the limit.
-  virtual std::optional<Duration> predict(const JobSpec& spec) = 0;
+  // The whole run of a job that has lasted for `ran` already. Asked of each job
+  // in order of submission, with 0; and again, with more, of one that has
+  // outlasted what was said. Nothing: nothing is known. What is longer than the
+  // limit counts as the limit.
+  virtual std::optional<Duration> predict(const JobSpec& spec, Duration ran) = 0;
   // A run ended by itself or at its limit after so long; told once that is for
   // good.
   virtual void observe(const JobSpec& spec, Duration ran) = 0;

@@ -56,6 +56,7 @@ void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
 }
 
 void Engine::State::unpark(PendingGroup& group) {
+  ++work.groups_woken;
   leave_parked(group);
   ready.add(group.queue, *group.jobs.begin(), &group);
 }
@@ -109,12 +110,15 @@ void Engine::State::wake_groups() {
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
+  work.groups_looked_at += static_cast<std::int64_t>(parked.size());
   freed_bounds.clear();
   for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
   const auto has_room = [&](const PendingGroup& group) {
-    if (!group.filler && !queues.preempting(group.queue).is_none())
+    if (group.filler && options.fillers.admission == FillerAdmission::kNone) return false;
+    if (!group.filler && (!queues.preempting(group.queue).is_none() ||
+                          may_reclaim(jobs.at(group.jobs.begin()->job))))
       return fits_without_victims(group);
     return std::any_of(group.asks.begin(), group.asks.end(), [&](const QueueTree::Ask& ask) {
       Fit& fit = fits_freed[ask.request->id];
@@ -125,7 +129,11 @@ void Engine::State::wake_groups() {
   // From the end: the last takes the place of one that leaves the list.
   for (std::size_t i = parked.size(); i-- > 0;) {
     PendingGroup& group = *parked[i];
-    const bool woken = group.parked == PendingGroup::Parked::kForQuota ? quota : has_room(group);
+    // What is given back by a queue may leave its guarantee to those of it who wait.
+    const bool owed = quota && queues.any_guaranteed() && !group.filler &&
+                      may_reclaim(jobs.at(group.jobs.begin()->job));
+    const bool woken =
+        group.parked == PendingGroup::Parked::kForQuota ? quota : owed || has_room(group);
     if (woken) unpark(group);
   }
   wake_first_to_consolidate();
@@ -146,6 +154,18 @@ Engine::State::Fit Engine::State::fit_on_freed(
 
 void Engine::State::run_cycle() {
   follow_plans();
+  try_ready();
+  while (!by_length.empty()) {
+    PendingGroup& group = *by_length.begin()->second;
+    by_length.erase(by_length.begin());
+    if (group.parked != PendingGroup::Parked::kForLength) continue;  // it was woken since
+    unpark(group);
+    try_start(group, jobs.at(group.jobs.begin()->job));
+    try_ready();
+  }
+}
+
+void Engine::State::try_ready() {
   while (!ready.empty()) {
     auto [first, group] = ready.next();
     if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
@@ -154,6 +174,11 @@ void Engine::State::run_cycle() {
       }
     }
     EngineJob& job = jobs.at(first.job);
+    if (goes_by_length(job)) {
+      by_length.emplace(std::pair(first, planned_run(job.record)), group);
+      park(*group, PendingGroup::Parked::kForLength);
+      continue;
+    }
     // What starts or is promised room leaves the group; what cannot start
     // parks all that are like it.
     try_start(*group, job);
@@ -161,6 +186,7 @@ void Engine::State::run_cycle() {
 }
 
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
+  ++work.jobs_tried;
   if (!queues.exists(group.queue)) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
@@ -187,9 +213,17 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
   }
-  if (options.backfill.mode != BackfillMode::kNone) return start_or_reserve(group, job, room);
+  if (group.filler && options.fillers.admission == FillerAdmission::kNone) room = false;
+  const bool by_forecast = group.filler && options.fillers.admission == FillerAdmission::kForecast;
+  if (by_forecast)
+    fillers_due = std::min(fillers_due, now + std::max(Duration{options.fillers.guaranteed.ns / 32},
+                                                       Duration::seconds(1)));
+  if (options.backfill.mode != BackfillMode::kNone) {
+    if (room && by_forecast) room = has_spare_for(job, spare_devices());
+    return start_or_reserve(group, job, room);
+  }
   if (room) {
-    const Placement placement = place(job, wanted);
+    const Placement placement = by_forecast ? place_filler(job) : place(job, wanted);
     if (!placement.tasks.empty()) {
       start(job, placement);
       return true;
@@ -282,6 +316,8 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
     if (is_filler(job)) ++filler_holdings;
     record.tasks[at.task].why = at.why;
     launch(job, at.task, at.why.feasible_nodes, at.why.score);
+    // It may be borrowed from one who waits.
+    if (queues.any_guaranteed() && !is_filler(job)) freed.push_back(at.allocation.node);
   }
   if (record.spec->communication) note_expected(job, placement);
   set_timer(job);

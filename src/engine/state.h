@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "engine/eviction_rights.h"
 #include "engine/gang_placement.h"
+#include "engine/idle_devices.h"
 #include "engine/job_table.h"
 #include "engine/pending_key.h"
 #include "engine/plans.h"
@@ -40,7 +41,9 @@ namespace gridfold {
 struct PendingGroup {
   // kForPlans: it may be that a reservation is in the way, or that one was to be
   // had: looked at again when these change, and for room.
-  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans };
+  // kForLength: within a cycle, until those that may be promised room had their
+  // turn.
+  enum class Parked : std::uint8_t { kNo, kForRoom, kForQuota, kForPlans, kForLength };
   QueueId queue;  // its place in the tree
   bool filler = false;
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
@@ -85,6 +88,9 @@ struct Engine::State {
         random(o.seed, "engine.ties"),
         plans(cluster, domains) {
     run_times = std::move(p.run_times);
+    idle_forecast = std::move(p.idle);
+    if (!idle_forecast && options.fillers.admission == FillerAdmission::kForecast)
+      options.fillers.admission = FillerAdmission::kAny;
     plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
@@ -131,7 +137,11 @@ struct Engine::State {
   std::uint64_t solves = 0;        // handed out so far
   std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
   Rounds rounds;
-  std::unique_ptr<RunTimes> run_times;  // may be null
+  std::unique_ptr<RunTimes> run_times;          // may be null
+  std::unique_ptr<IdleForecast> idle_forecast;  // null: fillers are not let in by it
+  IdleDevices idle_devices{cluster};            // followed where fillers are let in by forecast
+  Instant fillers_due = Instant::never();       // when those held back are looked at again
+  std::vector<std::int64_t> noted_idle;         // by pool: what the forecast was told last
   Plans<PendingKey> plans;
 
   // This turn.
@@ -142,6 +152,8 @@ struct Engine::State {
   std::vector<NodeId> freed;            // nodes with more room than at the turn's start
   std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
+
+  Work work;
 
   std::deque<std::unique_ptr<Turn>> journal;           // not yet committed, oldest first
   std::vector<std::unique_ptr<Turn>> spare_turns;      // a few, emptied
@@ -219,6 +231,9 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
+  // Groups set aside by a first job that goes by length (kForLength), by it.
+  std::map<std::pair<PendingKey, Duration>, PendingGroup*, ShorterFirst> by_length;
+  void try_ready();
   void start(EngineJob& job, const Placement& placement);
   void park(PendingGroup& group, PendingGroup::Parked why);
   void unpark(PendingGroup& group);
@@ -226,6 +241,16 @@ struct Engine::State {
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
   void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+
+  // --- fillers.cpp: who is let in ---
+  void follow_idle();
+  void note_idle();
+  std::vector<std::int64_t> spare_devices();
+  static std::int64_t least_devices(const EngineJob& job, std::uint16_t device_class);
+  bool has_spare_for(const EngineJob& job, std::span<const std::int64_t> spare) const;
+  std::optional<Reason> held_back(const EngineJob& job);
+  Placement place_filler(EngineJob& job);
+  void wake_held_back();
 
   // --- gang_schedule.cpp: jobs that are placed by the tree of domains ---
   bool goes_by_tree(const EngineJob& job);
@@ -248,10 +273,18 @@ struct Engine::State {
   LimitCount limit_on(NodeId node, const Request& request, std::span<const Axis> axes) const;
 
   // --- eviction_rights.cpp ---
+  EvictionRight right_by_order(const EngineJob& by, const EngineJob& victim) const;
   EvictionRight right_to_evict(const EngineJob& by, const EngineJob& victim) const;
   bool may_evict_by_priority(const EngineJob& by) const;
   // Whether having been evicted may keep the job from being so again.
   bool may_be_safe(const EngineJob& job) const;
+
+  // --- reclaim.cpp ---
+  std::vector<QueueTree::Ask> least_asks(const EngineJob& job) const;
+  bool may_reclaim(const EngineJob& by) const;
+  EvictionRight right_to_reclaim(const EngineJob& by, const EngineJob& victim) const;
+  bool leaves_guarantees(const EngineJob& by, std::span<const std::uint32_t> victims) const;
+  std::optional<VictimAnswer> find_victims_within_rights(const EngineJob& job);
 
   // --- preempt.cpp ---
   // One task's holding, as it is off the books while a plan is tried out.
@@ -280,7 +313,8 @@ struct Engine::State {
   std::vector<Placed> place_without(EngineJob& job, std::span<const std::uint32_t> victims);
   std::optional<Reason> safe_victims(const EngineJob& job);
   void claim_places(EngineJob& job, const std::vector<Placed>& placed);
-  void stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims);
+  void stop_victims(const EngineJob& by, std::span<const std::uint32_t> victims,
+                    const std::set<JobId>& taken_back);
   void evict(EngineJob& job, Reason reason);
 
   // --- consolidate.cpp ---
@@ -304,6 +338,7 @@ struct Engine::State {
   void predict_run_time(JobRecord& record);
   void note_run_time(const JobRecord& record);
   std::uint32_t run_class(const JobRecord& record) const;
+  Duration longer_run(const EngineJob& job, Duration ran) const;
   bool correct_run_times(const Reservation& plan);
   std::vector<PlanPart> parts_of(const EngineJob& job) const;
   bool keeps_reservation(const EngineJob& job) const;
@@ -311,6 +346,7 @@ struct Engine::State {
   void leave_reserved(EngineJob& job);
   Reservation plan_for(const EngineJob& job);
   bool may_reserve(const EngineJob& job) const;
+  bool goes_by_length(const EngineJob& job) const;
   bool reserve(EngineJob& job);
   bool is_there(const Reservation& plan) const;
   void move_reservation(EngineJob& job, Reservation plan);

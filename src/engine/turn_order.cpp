@@ -24,14 +24,20 @@ bool TurnOrder::has(const PendingKey& first, const PendingGroup* group) const {
 }
 
 void TurnOrder::add(QueueId place, const PendingKey& first, PendingGroup* group) {
-  all_.emplace(first, group);
+  if (spare_.empty()) {
+    all_.emplace(first, group);
+  } else {
+    spare_.key() = first;
+    spare_.mapped() = group;
+    all_.insert(std::move(spare_));
+  }
   if (!queues_.takes_turns()) return;
   count(place, first.filler, +1);
   places_[place.value].groups.emplace(first, group);
 }
 
 void TurnOrder::remove(QueueId place, const PendingKey& first) {
-  all_.erase(first);
+  spare_ = all_.extract(first);
   if (!queues_.takes_turns()) return;
   places_[place.value].groups.erase(first);
   count(place, first.filler, -1);

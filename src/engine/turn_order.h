@@ -43,6 +43,8 @@ class TurnOrder {
 
   QueueTree& queues_;
   std::map<PendingKey, PendingGroup*> all_;
+  // The entry last removed: groups leave and come back in turn.
+  std::map<PendingKey, PendingGroup*>::node_type spare_;
   std::vector<Place> places_;   // by QueueId
   std::vector<QueueId> roots_;  // sorted
 };

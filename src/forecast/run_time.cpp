@@ -36,12 +36,19 @@ std::array<std::string, RunTimeForecast::kLikenesses> RunTimeForecast::keys_of(
           "d" + user + limit};
 }
 
-std::optional<Duration> RunTimeForecast::predict(const JobSpec& spec) const {
+std::optional<Duration> RunTimeForecast::predict(const JobSpec& spec, Duration ran) const {
   for (const std::string& key : keys_of(spec)) {
     const auto known = last_.find(key);
     if (known == last_.end()) continue;
-    const Duration mean = known->second.mean();
-    return spec.time_limit.is_unlimited() ? mean : std::min(mean, spec.time_limit.bound());
+    std::vector<Duration> longer;
+    for (const Duration run : known->second.runs) {
+      if (run > ran || ran == Duration{}) longer.push_back(run);
+    }
+    if (longer.empty()) continue;
+    const auto quartile = longer.begin() + static_cast<std::ptrdiff_t>(longer.size() * 3 / 4);
+    std::nth_element(longer.begin(), quartile, longer.end());
+    return spec.time_limit.is_unlimited() ? *quartile
+                                          : std::min(*quartile, spec.time_limit.bound());
   }
   return std::nullopt;
 }
@@ -49,10 +56,13 @@ std::optional<Duration> RunTimeForecast::predict(const JobSpec& spec) const {
 void RunTimeForecast::observe(const JobSpec& spec, Duration ran) {
   if (last_.size() >= kMostKinds) last_.clear();
   for (const std::string& key : keys_of(spec)) {
-    const auto [entry, is_new] = last_.try_emplace(key);
-    LastRuns& runs = entry->second;
-    runs.before = is_new ? ran : runs.last;
-    runs.last = ran;
+    LastRuns& kind = last_[key];
+    if (kind.runs.size() < kMostRuns) {
+      kind.runs.push_back(ran);
+      continue;
+    }
+    kind.runs[kind.oldest] = ran;
+    kind.oldest = (kind.oldest + 1) % kMostRuns;
   }
 }
 

@@ -16,17 +16,45 @@ JobSpec job(const std::string& user, const std::string& name, std::int32_t tasks
   return spec;
 }
 
-TEST(RunTimeForecast, SaysNothingWithoutHistory) {
-  EXPECT_FALSE(RunTimeForecast().predict(job("ann", "train", 1)));
+std::optional<Duration> said(const RunTimeForecast& forecast, const JobSpec& spec) {
+  return forecast.predict(spec, Duration{});
 }
 
-TEST(RunTimeForecast, IsTheMeanOfTheLastTwo) {
+TEST(RunTimeForecast, SaysNothingWithoutHistory) {
+  EXPECT_FALSE(said(RunTimeForecast(), job("ann", "train", 1)));
+}
+
+TEST(RunTimeForecast, ThreeOfFourTookNoLonger) {
   RunTimeForecast forecast;
   forecast.observe(job("ann", "train", 1), Duration::minutes(90));
-  EXPECT_EQ(forecast.predict(job("ann", "train", 1)), Duration::minutes(90));
-  forecast.observe(job("ann", "train", 1), Duration::minutes(10));
-  forecast.observe(job("ann", "train", 1), Duration::minutes(30));
-  EXPECT_EQ(forecast.predict(job("ann", "train", 1)), Duration::minutes(20));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1)), Duration::minutes(90));
+  for (const std::int64_t minutes : {10, 30, 20, 40, 60, 70, 80})
+    forecast.observe(job("ann", "train", 1), Duration::minutes(minutes));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1)), Duration::minutes(80));
+}
+
+TEST(RunTimeForecast, TheLastTwentyCount) {
+  RunTimeForecast forecast;
+  for (int i = 0; i < 20; ++i) forecast.observe(job("ann", "train", 1), Duration::minutes(90));
+  for (int i = 0; i < 14; ++i) forecast.observe(job("ann", "train", 1), Duration::minutes(5));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1)), Duration::minutes(90));
+  for (int i = 0; i < 2; ++i) forecast.observe(job("ann", "train", 1), Duration::minutes(5));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1)), Duration::minutes(5));
+}
+
+// Who has lasted for some time is like those that ran longer than that.
+TEST(RunTimeForecast, OfOneThatGoesOnOnlyLongerRunsTell) {
+  RunTimeForecast forecast;
+  for (const std::int64_t minutes : {1, 1, 1, 1, 1, 50, 60, 70, 80})
+    forecast.observe(job("ann", "train", 1), Duration::minutes(minutes));
+  forecast.observe(job("ann", "test", 1), Duration::minutes(200));
+  const JobSpec asked = job("ann", "train", 1);
+  EXPECT_EQ(said(forecast, asked), Duration::minutes(60));
+  EXPECT_EQ(forecast.predict(asked, Duration::minutes(2)), Duration::minutes(80));
+  EXPECT_EQ(forecast.predict(asked, Duration::minutes(75)), Duration::minutes(80));
+  // Of the same user and limit.
+  EXPECT_EQ(forecast.predict(asked, Duration::minutes(80)), Duration::minutes(200));
+  EXPECT_FALSE(forecast.predict(asked, Duration::minutes(200)));
 }
 
 TEST(RunTimeForecast, PrefersWhoIsMostAlike) {
@@ -34,24 +62,23 @@ TEST(RunTimeForecast, PrefersWhoIsMostAlike) {
   forecast.observe(job("ann", "train", 1, Duration::hours(1)), Duration::minutes(5));
   forecast.observe(job("ann", "train", 1, Duration::hours(4)), Duration::minutes(60));
   forecast.observe(job("ann", "test", 1, Duration::hours(2)), Duration::minutes(100));
-  EXPECT_EQ(forecast.predict(job("ann", "train", 1, Duration::hours(1))), Duration::minutes(5));
-  // The limit is new: the last two of the same size.
-  EXPECT_EQ(forecast.predict(job("ann", "train", 1, Duration::hours(9))),
-            Duration::nanoseconds(Duration::minutes(65).ns / 2));
-  EXPECT_EQ(forecast.predict(job("ann", "other", 1, Duration::hours(2))), Duration::minutes(100));
-  EXPECT_FALSE(forecast.predict(job("bob", "train", 1)));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1, Duration::hours(1))), Duration::minutes(5));
+  // The limit is new: those of the same size.
+  EXPECT_EQ(said(forecast, job("ann", "train", 1, Duration::hours(9))), Duration::minutes(60));
+  EXPECT_EQ(said(forecast, job("ann", "other", 1, Duration::hours(2))), Duration::minutes(100));
+  EXPECT_FALSE(said(forecast, job("bob", "train", 1)));
 }
 
 TEST(RunTimeForecast, IsNeverLongerThanTheLimit) {
   RunTimeForecast forecast;
   forecast.observe(job("ann", "train", 1, Duration::hours(4)), Duration::hours(3));
-  EXPECT_EQ(forecast.predict(job("ann", "train", 1, Duration::hours(1))), Duration::hours(1));
+  EXPECT_EQ(said(forecast, job("ann", "train", 1, Duration::hours(1))), Duration::hours(1));
 }
 
 TEST(RunTimeForecast, TextsDoNotRunTogether) {
   RunTimeForecast forecast;
   forecast.observe(job("a", "bc", 1, Duration::hours(1)), Duration::minutes(1));
-  EXPECT_FALSE(forecast.predict(job("ab", "c", 1, Duration::hours(1))));
+  EXPECT_FALSE(said(forecast, job("ab", "c", 1, Duration::hours(1))));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "model/decision.h"
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -23,12 +24,14 @@ class CanonicalWriter {
   template <class Integer>
   void integer(Integer value) {
     if (sizeof value > sizeof buffer_ - used_) flush();
-    auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
-    for (std::size_t i = 0; i < sizeof bits; ++i) {
-      buffer_[used_ + i] = static_cast<char>(bits & 0xFF);
-      if constexpr (sizeof bits > 1) bits >>= 8;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(buffer_ + used_, &value, sizeof value);
+    } else {
+      auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
+      for (std::size_t i = 0; i < sizeof bits; ++i)
+        buffer_[used_ + i] = static_cast<char>(bits >> (8 * i) & 0xFF);
     }
-    used_ += sizeof bits;
+    used_ += sizeof value;
   }
   void text(std::string_view value) {
     length(value.size());

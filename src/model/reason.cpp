@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 43> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 45> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -48,8 +48,10 @@ constexpr std::array<std::string_view, 43> kCodes = {"ExceedsCluster",
                                                      "WouldDelayReservation",
                                                      "Moved",
                                                      "Shed",
-                                                     "VictimsSafe"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kVictimsSafe) + 1);
+                                                     "VictimsSafe",
+                                                     "HeldBack",
+                                                     "Reclaimed"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kReclaimed) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -75,9 +75,14 @@ enum class ReasonCode : std::uint8_t {
   kReserved,
   // It would fit now, but for so long that the start of another is put off: {job, at_ns}.
   kWouldDelayReservation,
-  kMoved,         // {by}: stopped to start elsewhere, so that job `by` finds room in one place
-  kShed,          // {by, tasks}: so many tasks beyond the gang's minimum were stopped for `by`
-  kVictimsSafe,   // {victims, until_ns}: it may stop them, but not before they have made progress
+  kMoved,        // {by}: stopped to start elsewhere, so that job `by` finds room in one place
+  kShed,         // {by, tasks}: so many tasks beyond the gang's minimum were stopped for `by`
+  kVictimsSafe,  // {victims, until_ns}: it may stop them, but not before they have made progress
+  // A filler waits though there is room: {device_class, need, free, held_back, guaranteed_ns}, so
+  // many of the free devices may be needed by other work within its guaranteed time; or
+  // {problem: "none_let_in"}.
+  kHeldBack,
+  kReclaimed,  // {by, queue}: stopped for a job whose queue is guaranteed what this one borrowed
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

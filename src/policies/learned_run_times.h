@@ -8,7 +8,9 @@ namespace gridfold {
 
 class LearnedRunTimes final : public RunTimes {
  public:
-  std::optional<Duration> predict(const JobSpec& spec) override { return forecast_.predict(spec); }
+  std::optional<Duration> predict(const JobSpec& spec, Duration ran) override {
+    return forecast_.predict(spec, ran);
+  }
   void observe(const JobSpec& spec, Duration ran) override { forecast_.observe(spec, ran); }
 
  private:

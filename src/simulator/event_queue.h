@@ -20,7 +20,7 @@ class EventQueue {
  public:
   void push(Instant at, Payload payload) {
     heap_.push_back({at, sequence_++, payload});
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    std::push_heap(heap_.begin(), heap_.end(), Later());
   }
 
   bool empty() const { return heap_.empty(); }
@@ -31,7 +31,7 @@ class EventQueue {
   // Takes out the first. Requires !empty().
   Payload pop() {
     assert(!heap_.empty());
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later());
     const Payload payload = heap_.back().payload;
     heap_.pop_back();
     return payload;
@@ -43,9 +43,11 @@ class EventQueue {
     std::uint64_t sequence;
     Payload payload;
   };
-  static bool later(const Entry& a, const Entry& b) {
-    return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
-  }
+  struct Later {  // a type of its own, so that it is inlined
+    bool operator()(const Entry& a, const Entry& b) const {
+      return a.at != b.at ? a.at > b.at : a.sequence > b.sequence;
+    }
+  };
 
   std::vector<Entry> heap_;
   std::uint64_t sequence_ = 0;

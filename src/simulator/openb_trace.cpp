@@ -107,7 +107,7 @@ Result<ClusterSpec> read_nodes(std::string_view text, const std::string& file,
 // gpu_spec and the times are there or not, list by list.
 struct PodColumns {
   std::size_t name, cpu, memory, gpus, gpu_milli;
-  std::optional<std::size_t> models, created, deleted, scheduled;
+  std::optional<std::size_t> models, qos, created, deleted, scheduled;
 };
 Result<PodColumns> pod_columns(const CsvTable& table) {
   PodColumns columns{};
@@ -119,6 +119,7 @@ Result<PodColumns> pod_columns(const CsvTable& table) {
       !found)
     return found.error();
   columns.models = table.find_column("gpu_spec");
+  columns.qos = table.find_column("qos");
   columns.created = table.find_column("creation_time");
   columns.deleted = table.find_column("deletion_time");
   columns.scheduled = table.find_column("scheduled_time");
@@ -248,6 +249,7 @@ Result<Workload> read_openb_pods(std::string_view text, const std::string& file)
     TraceJob job;
     job.name = std::string(table.field(columns->name));
     job.shape = shapes.find_or_add(need->key(), [&] { return need->spec(); });
+    job.best_effort = columns->qos && table.field(*columns->qos) == "BE";
     if (columns->created) {
       const auto times = read_times(table, *columns);
       if (!times) return times.error();

@@ -1,5 +1,6 @@
 #include "simulator/run_command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
@@ -29,12 +30,24 @@ constexpr std::uint64_t kMaxSeeds = 10'000;
 
 struct Inputs : RunInputs {
   std::optional<Workload> then;
+  std::optional<Workload> fillers;
 };
+
+// Those of the jobs that the run is about.
+Workload selected(Workload workload, const RunSettings& settings) {
+  if (settings.rights == RightsFilter::kAll && settings.largest_gpus == 0) return workload;
+  return filtered(workload, [&](const TraceJob& job) {
+    if (settings.rights == RightsFilter::kWithRights && job.best_effort) return false;
+    const auto gpus = device_thousandths(workload.shapes[job.shape], "gpu");
+    return settings.largest_gpus == 0 || gpus <= settings.largest_gpus * kWholeDevice.value;
+  });
+}
 
 // What a seed makes of the inputs.
 struct SeedInputs {
   Workload workload;
   std::vector<Arrival> arrivals;
+  std::size_t counted_from = 0;
 };
 
 Result<std::vector<Arrival>> draw_arrivals(const Workload& workload, const Inputs& inputs,
@@ -54,9 +67,13 @@ Result<std::vector<Arrival>> draw_arrivals(const Workload& workload, const Input
   return internal("no such mode");
 }
 
+std::size_t counted_from(const std::vector<Arrival>& arrivals, const RunSettings& settings) {
+  return arrivals.size() * static_cast<std::size_t>(settings.warm_up_thousandths) / 1000;
+}
+
 Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& settings,
                                   std::uint64_t seed) {
-  SeedInputs own{inputs.workload, {}};
+  SeedInputs own{inputs.workload, {}, 0};
   if (settings.shuffled_mix) {
     RandomStream random(seed, "mix");
     own.workload = shuffled_mix(inputs.workload, random);
@@ -69,6 +86,22 @@ Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& setti
     RandomStream limits(seed, "limits");
     give_limits(own.workload, own.arrivals, limits);
   }
+  if (inputs.fillers) {
+    RandomStream fillers(seed, "fillers");
+    const auto come = draw_fillers(*inputs.fillers, capacity_of(inputs.cluster), settings.fillers,
+                                   settings.longest_duration, own.arrivals.back().at, fillers);
+    if (!come) return come.error();
+    own.counted_from = counted_from(own.arrivals, settings);
+    const Duration from = own.arrivals[own.counted_from].at;
+    own.arrivals = merged(own.arrivals, *come, own.workload.jobs.size());
+    own.counted_from = static_cast<std::size_t>(
+        std::lower_bound(own.arrivals.begin(), own.arrivals.end(), from,
+                         [](const Arrival& a, Duration at) { return a.at < at; }) -
+        own.arrivals.begin());
+    own.workload = joined(own.workload, *inputs.fillers);
+    return own;
+  }
+  own.counted_from = counted_from(own.arrivals, settings);
   if (inputs.then) own.workload = joined(own.workload, *inputs.then);
   if (settings.consolidation.consolidate == Consolidate::kOn) {
     for (JobSpec& shape : own.workload.shapes) {
@@ -103,6 +136,9 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.seed = seed;
   simulation.engine.tie_break = settings.tie_break;
   simulation.engine.backfill = settings.backfill;
+  simulation.engine.fillers = settings.filler_options;
+  simulation.engine.eviction.restart_cost = settings.fillers.restart;
+  simulation.fillers = settings.fillers;
   simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
   simulation.estimates = settings.estimates;
@@ -121,8 +157,7 @@ Result<SimulationResult> run_seed(const SimRunOptions& options, const RunSetting
   auto own = inputs_of_seed(inputs, settings, seed);
   if (!own) return own.error();
   SimulationInput input{inputs.cluster, own->workload, std::move(own->arrivals)};
-  input.counted_from =
-      input.arrivals.size() * static_cast<std::size_t>(settings.warm_up_thousandths) / 1000;
+  input.counted_from = own->counted_from;
   ProgressBar bar("seed " + std::to_string(seed));
   SimulationOptions simulation = simulation_options(options, settings, own->workload, seed);
   simulation.on_progress = [&bar](double share) { bar.show(share); };
@@ -219,6 +254,13 @@ Result<std::string> run_simulation(const SimRunOptions& options) {
     if (!then) return then.error();
     inputs.then = std::move(*then);
   }
+  if (!settings->fillers.workload.empty()) {
+    auto list =
+        read_run_workload(options.cluster, settings->fillers.workload, capacity_of(inputs.cluster));
+    if (!list) return list.error();
+    inputs.fillers = as_fillers(*list, settings->fillers);
+  }
+  inputs.workload = selected(std::move(inputs.workload), *settings);
   const std::chrono::duration<double> reading = std::chrono::steady_clock::now() - began;
 
   RunDescription description{options.policy,

@@ -25,6 +25,7 @@ void write_description(JsonWriter& json, const RunDescription& description) {
   }
   if (description.settings.mode != RunMode::kSaturation) {
     json.key("backfill").string(to_string(description.settings.backfill.mode));
+    json.key("backfill_order").string(to_string(description.settings.backfill.order));
     json.key("limits").string(to_string(description.settings.limits));
     json.key("run_times").string(to_string(description.settings.run_times));
   }
@@ -59,6 +60,29 @@ void write_series(JsonWriter& json, std::string_view name, const std::vector<dou
   json.key(name).begin_array();
   for (const double value : values) json.real(rounded(value));
   json.end_array();
+}
+
+// `bound`: everything that work with rights to its place leaves as whole GPUs is
+// used, and `useful` what is.
+void write_fillers(JsonWriter& json, const RunDescription& description,
+                   const SimulationResult& result) {
+  const FillerSummary& fillers = *result.fillers;
+  const double with_rights = result.gpu_utilisation - fillers.held;
+  json.key("fillers").begin_object();
+  json.key("load").real(description.settings.fillers.load);
+  json.key("admission").string(to_string(description.settings.filler_options.admission));
+  json.key("victims").string(to_string(description.settings.filler_options.victims));
+  json.key("jobs").number(fillers.jobs);
+  json.key("starts").number(fillers.starts);
+  json.key("evictions").number(fillers.evictions);
+  write_summary(json, "queueing", fillers.queueing);
+  json.key("gpus_held_ratio").real(rounded(fillers.held));
+  json.key("gpus_useful_ratio").real(rounded(fillers.useful));
+  json.key("gpus_with_rights_ratio").real(rounded(with_rights));
+  json.key("gpus_left_whole_ratio").real(rounded(fillers.left));
+  json.key("all_useful_ratio").real(rounded(with_rights + fillers.useful));
+  json.key("delayed_jobs").number(fillers.delayed);
+  json.end_object();
 }
 
 void write_starts(JsonWriter& json, const StartScore& score);
@@ -102,6 +126,7 @@ void write_result(JsonWriter& json, const RunDescription& description,
     json.key("gpu_utilisation_mean_ratio").real(rounded(result.gpu_utilisation));
   }
   json.key("cpu_utilisation_mean_ratio").real(rounded(result.cpu_utilisation));
+  if (result.fillers) write_fillers(json, description, result);
   if (description.settings.estimates > Duration{}) write_starts(json, result.starts);
 }
 
@@ -156,6 +181,22 @@ DurationSummary mean_summary(std::span<const SeedResult> results,
   return mean;
 }
 
+// Counts add up, shares and times are means over the runs.
+void add_part(std::optional<FillerSummary>& sum, const FillerSummary& part, double runs) {
+  if (!sum) sum.emplace();
+  sum->jobs += part.jobs;
+  sum->starts += part.starts;
+  sum->evictions += part.evictions;
+  sum->delayed += part.delayed;
+  sum->held += part.held / runs;
+  sum->useful += part.useful / runs;
+  sum->left += part.left / runs;
+  sum->queueing.count += part.queueing.count;
+  sum->queueing.mean_seconds += part.queueing.mean_seconds / runs;
+  sum->queueing.p50_seconds += part.queueing.p50_seconds / runs;
+  sum->queueing.p99_seconds += part.queueing.p99_seconds / runs;
+}
+
 SimulationResult mean_of(std::span<const SeedResult> results) {
   SimulationResult mean;
   const double runs = static_cast<double>(results.size());
@@ -181,6 +222,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.gpu_demand_blocked += result.gpu_demand_blocked / runs;
     mean.fragmentation += result.fragmentation / runs;
     mean.bounded_slowdown += result.bounded_slowdown / runs;
+    if (result.fillers) add_part(mean.fillers, *result.fillers, runs);
     mean.starts.add(result.starts);
   }
   mean.decisions_sha256 = sha256_hex(hashes);

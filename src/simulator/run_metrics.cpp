@@ -31,6 +31,7 @@ DurationSummary summarise(std::vector<Duration> values) {
 
 RunMetrics::RunMetrics(const Workload& workload, std::size_t expected_jobs) : workload_(workload) {
   jobs_.reserve(expected_jobs);
+  history_.reserve(2 * expected_jobs);  // most have one task, which comes and goes
   for (const JobSpec& shape : workload.shapes) {
     std::vector<Held>& roles = held_.emplace_back();
     for (const Role& role : shape.roles) {
@@ -139,6 +140,7 @@ RunMetrics::Demand RunMetrics::gpu_demand() const {
 
 std::vector<Duration> RunMetrics::waits() const {
   std::vector<Duration> waits;
+  waits.reserve(jobs_.size());
   for (const auto& job : jobs_) {
     if (job.counted && !job.started.is_never()) waits.push_back(job.started - job.submitted);
   }
@@ -147,6 +149,7 @@ std::vector<Duration> RunMetrics::waits() const {
 
 std::vector<Duration> RunMetrics::completions() const {
   std::vector<Duration> completions;
+  completions.reserve(jobs_.size());
   for (const auto& job : jobs_) {
     if (job.counted && !job.ended.is_never()) completions.push_back(job.ended - job.submitted);
   }

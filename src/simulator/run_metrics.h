@@ -43,6 +43,7 @@ class RunMetrics {
   void cleaned(Instant now, TaskId task);
 
   // --- So far ---
+  JobId first_id() const { return JobId(first_id_); }
   // Whether the job submitted as `index`-th has this number.
   bool is_numbered(std::size_t index, JobId id) const { return id == id_of(index); }
   JobId id_of(std::size_t index) const { return JobId(first_id_ + index); }

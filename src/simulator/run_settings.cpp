@@ -128,6 +128,11 @@ bool set_backfill(std::string_view text, RunSettings& settings) {
   if (mode) settings.backfill.mode = *mode;
   return mode.has_value();
 }
+bool set_backfill_order(std::string_view text, RunSettings& settings) {
+  const auto order = parse_backfill_order(text);
+  if (order) settings.backfill.order = *order;
+  return order.has_value();
+}
 bool set_reservations(std::string_view text, RunSettings& settings) {
   const auto value = parse_count(text);
   if (!value || *value == 0) return false;
@@ -180,6 +185,59 @@ bool set_mode(std::string_view text, RunSettings& settings) {
   return false;
 }
 
+bool set_rights(std::string_view text, RunSettings& settings) {
+  settings.rights = text == "all" ? RightsFilter::kAll : RightsFilter::kWithRights;
+  return text == "all" || text == "guaranteed";
+}
+bool set_gpus(std::string_view text, std::int32_t& place) {
+  const auto value = parse_count(text);
+  if (!value || *value == 0 || *value > 4096) return false;
+  place = static_cast<std::int32_t>(*value);
+  return true;
+}
+bool set_largest(std::string_view text, RunSettings& settings) {
+  return set_gpus(text, settings.largest_gpus);
+}
+bool set_fillers(std::string_view text, RunSettings& settings) {
+  settings.fillers.workload = text;
+  return !text.empty();
+}
+bool set_fillers_load(std::string_view text, RunSettings& settings) {
+  const auto value = thousandths(text);
+  if (!value || *value == 0) return false;
+  settings.fillers.load = static_cast<double>(*value) / 1000;
+  return true;
+}
+bool set_fillers_gpus(std::string_view text, RunSettings& settings) {
+  return set_gpus(text, settings.fillers.gpus);
+}
+bool set_fillers_interval(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.fillers.interval) && settings.fillers.interval > Duration{};
+}
+bool set_fillers_cost(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.fillers.cost);
+}
+bool set_fillers_save(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.fillers.save);
+}
+bool set_fillers_restart(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.fillers.restart);
+}
+bool set_fillers_guaranteed(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.filler_options.guaranteed) &&
+         settings.filler_options.guaranteed > Duration{};
+}
+bool set_fillers_admission(std::string_view text, RunSettings& settings) {
+  const auto admission = parse_filler_admission(text);
+  if (admission) settings.filler_options.admission = *admission;
+  return admission.has_value();
+}
+bool set_fillers_victims(std::string_view text, RunSettings& settings) {
+  const auto victims = parse_victim_order(text);
+  if (victims) settings.filler_options.victims = *victims;
+  return victims.has_value();
+}
+
 constexpr Setting kSettings[] = {
     {"mode", "times, load or saturation",
      "how jobs arrive: at the trace's own times (the default), at a load, or until the GPUs are "
@@ -225,6 +283,9 @@ constexpr Setting kSettings[] = {
     {"backfill", "none, easy or conservative",
      "whether jobs that wait are promised room: none, the first of them, all (default none)",
      kInTimes | kInLoad, set_backfill},
+    {"backfill_order", "arrival or shortest",
+     "who fills gaps first among jobs that are promised nothing (default arrival)",
+     kInTimes | kInLoad, set_backfill_order},
     {"reservations", "a whole number from 1 on",
      "jobs that are promised room at once (default 1 in easy mode, 1000 in conservative mode)",
      kInTimes | kInLoad, set_reservations},
@@ -237,6 +298,39 @@ constexpr Setting kSettings[] = {
     {"run_times", "limits, learned or true",
      "what plans go by: limits (the default), what earlier runs tell, or the truth",
      kInTimes | kInLoad, set_run_times},
+    {"rights", "all or guaranteed",
+     "guaranteed: without jobs that an openb list calls best effort (default all)", kInLoad,
+     set_rights},
+    {"largest_gpus", "a whole number from 1 on", "jobs that ask for more are left out", kInLoad,
+     set_largest},
+    {"fillers", "a workload", "its small jobs come as fillers beside the others", kInLoad,
+     set_fillers},
+    {"fillers_load", "a number such as 0.2",
+     "devices offered by fillers / devices of the cluster (default 0.2)", kInLoad,
+     set_fillers_load},
+    {"fillers_gpus", "a whole number from 1 on", "jobs of more are no fillers (default 1)", kInLoad,
+     set_fillers_gpus},
+    {"fillers_interval", "a duration such as 10m",
+     "a filler saves whenever it has worked for so long (default 10m)", kInLoad,
+     set_fillers_interval},
+    {"fillers_cost", "a duration such as 5s", "saving stops a filler for so long (default 5s)",
+     kInLoad, set_fillers_cost},
+    {"fillers_save", "a duration such as 5s",
+     "asked to leave, a filler saves for so long; 0s: it leaves at once (the default)", kInLoad,
+     set_fillers_save},
+    {"fillers_restart", "a duration such as 30s",
+     "from a filler's start, but the first, to where it was (default 30s)", kInLoad,
+     set_fillers_restart},
+    {"fillers_guaranteed", "a duration such as 1h",
+     "how long a filler that is let in is to run undisturbed (default 1h)", kInLoad,
+     set_fillers_guaranteed},
+    {"fillers_admission", "none, any or forecast",
+     "fillers start when there is room, or when as much will be idle for their guaranteed time "
+     "(default any)",
+     kInLoad, set_fillers_admission},
+    {"fillers_victims", "least_lost or youngest",
+     "which fillers are stopped for work with rights to its place (default least_lost)", kInLoad,
+     set_fillers_victims},
     {"consolidate", "on or off",
      "on: jobs can be moved, so that blocked ones find room in one place (default off)", kInAll,
      set_consolidate},

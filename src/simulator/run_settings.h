@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
+#include "simulator/fillers.h"
 #include "simulator/simulated_cluster.h"
 #include "simulator/virtual_executor.h"
 
@@ -37,6 +38,9 @@ enum class RunTimeSource : std::uint8_t { kLimits, kLearned, kTrue };
 std::string_view to_string(LimitSource limits);
 std::string_view to_string(RunTimeSource run_times);
 
+// Of a list that tells jobs without rights to their place: all, or the others.
+enum class RightsFilter : std::uint8_t { kAll, kWithRights };
+
 struct RunSettings {
   RunMode mode = RunMode::kTimes;
   double load = 0.95;
@@ -58,6 +62,10 @@ struct RunSettings {
   BackfillOptions backfill;
   LimitSource limits = LimitSource::kNone;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  RightsFilter rights = RightsFilter::kAll;
+  std::int32_t largest_gpus = 0;  // jobs of more are left out; 0: none is
+  FillerSettings fillers;
+  FillerOptions filler_options;
   // With consolidation every job can save its work, and so be moved.
   ConsolidationOptions consolidation;
   // From one table of estimated starts to the next; 0: none are made.

@@ -177,6 +177,12 @@ Result<LogChunk> SimulatedCluster::read_log(std::string_view job_uid, TaskId, st
   return not_found("job " + std::string(job_uid) + " runs in a simulation and writes no output");
 }
 
+Duration SimulatedCluster::saved_work(TaskId id) const {
+  const Job* job = jobs_.find(id.job);
+  const Task* task = job == nullptr ? nullptr : job->find(id.index);
+  return task == nullptr ? Duration{} : task->saved;
+}
+
 std::vector<SimulatedCluster::Presence> SimulatedCluster::presences() const {
   std::vector<Presence> all;
   for (const Attempt& attempt : attempts_) {
@@ -289,11 +295,13 @@ void SimulatedCluster::begin(std::uint32_t slot) {
   if (truth && !truth->startable) return fail_launch(slot, "no such program", LaunchFault::kJob);
   attempt.seen.phase = ObservedTask::Phase::kRunning;
   attempt.begun = clock_.now();
+  if (job.task(task.index).runs++ > 0 && truth) attempt.restarting = truth->restart_time;
   if (truth && !job.training && !truth->duration.is_unlimited()) {
     ExitStatus status;
     status.code = truth->exit_code;
-    const Duration done = job.task(task.index).saved;
-    plan_end(slot, clock_.now() + (truth->duration.bound() - done), status);
+    const Task& known = job.task(task.index);
+    plan_end(slot, clock_.now() + attempt.restarting + (truth->duration.bound() - known.saved),
+             status);
   }
   if (faulty()) {
     const auto life = faults_->shim_loss();
@@ -349,6 +357,8 @@ void SimulatedCluster::save_progress(const Attempt& attempt) {
   const ExitStatus& status = attempt.seen.status;
   if (status.ok() || !attempt.spec || !attempt.spec->checkpoint) return;
   Duration kept = attempt.ends - attempt.begun;
+  if (kept <= attempt.restarting) return;
+  kept = kept - attempt.restarting;
   if (status.lost || status.signal == SIGKILL || status.code != 0) {
     const auto& interval = attempt.spec->checkpoint->interval;
     if (!interval.is_known() || interval.value() <= Duration{}) return;

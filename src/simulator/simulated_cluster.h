@@ -43,6 +43,8 @@ struct TaskTruth {
   std::int32_t exit_code = 0;  // at the end of that time
   Duration stop_time{};        // from the stop signal to the end, if the grace allows
   bool startable = true;       // false: there is no such program
+  // Of every run but the first: until it works on from where it was.
+  Duration restart_time{};
 };
 
 class SimulatedCluster : public Backend {
@@ -94,6 +96,8 @@ class SimulatedCluster : public Backend {
     std::shared_ptr<const JobSpec> spec;  // shared with the order
   };
   std::vector<Presence> presences() const;
+  // Of the task's duration, what it has saved so far.
+  Duration saved_work(TaskId task) const;
   // Null: there is no such training job.
   const TrainingProcess* training(JobId job) const;
   // Reports given to the sink so far.
@@ -110,6 +114,7 @@ class SimulatedCluster : public Backend {
     std::uint32_t world_size = 0;         // their number
     std::optional<LaunchFault> fault;     // drawn: it will not start
     Instant begun{};
+    Duration restarting{};  // from then on, until it works
     Instant ends = Instant::never();
     bool signalled = false;
     bool there = false;  // false: the slot is free
@@ -123,6 +128,7 @@ class SimulatedCluster : public Backend {
     std::uint32_t newest = 0;      // attempt ordered
     std::uint32_t slot = kNoSlot;  // of that attempt, while it is there
     Duration saved{};              // work kept by checkpoints
+    std::uint32_t runs = 0;        // begun
   };
   struct Training {
     std::unique_ptr<TrainingProcess> process;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/random.h"
 #include "control/control_loop.h"
+#include "policies/learned_idle.h"
 #include "policies/learned_run_times.h"
 #include "simulator/fragmentation.h"
 #include "simulator/true_run_times.h"
@@ -32,6 +34,9 @@ class Run {
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
         truth_(truth),
+        fillers_(input.workload, input.cluster, Instant{} + input.arrivals[input.counted_from].at,
+                 Instant{} + input.arrivals.back().at, options.fillers.interval,
+                 options.fillers.cost),
         executor_(clock_),
         loop_(control_options(), std::move(engine), store, cluster_, executor_, clock_) {}
 
@@ -87,6 +92,7 @@ class Run {
     control.reconcile_interval = {};  // without faults no report is lost
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       metrics_.committed(now, decisions);
+      if (has_fillers()) fillers_.committed(now, metrics_.first_id(), decisions);
     };
     if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
@@ -140,7 +146,10 @@ class Run {
     SubmitRequest request;
     request.jobs.emplace_back(spec_of(arrival));
     if (truth_ != nullptr) truth_->tell(arrival.duration);
-    metrics_.submitted(arrival.job, Instant{} + arrival.at, index >= input_.counted_from);
+    // The waits and ends of fillers are counted apart.
+    metrics_.submitted(arrival.job, Instant{} + arrival.at,
+                       index >= input_.counted_from && !is_filler(arrival));
+    if (has_fillers()) fillers_.submitted(arrival.job, Instant{} + arrival.at);
     loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
       const Arrival& accepted = input_.arrivals[index];
       if (!answer) {
@@ -149,8 +158,19 @@ class Run {
       }
       const JobId id = answer->jobs.front().id;
       if (!metrics_.is_numbered(index, id)) refused_ = internal("jobs are not numbered in order");
-      cluster_.set_truth(id, {accepted.duration});
+      TaskTruth truth{accepted.duration};
+      if (is_filler(accepted)) {
+        truth.stop_time = options_.fillers.save;
+        truth.restart_time = options_.fillers.restart;
+      }
+      cluster_.set_truth(id, truth);
     });
+  }
+
+  bool has_fillers() const { return !options_.fillers.workload.empty(); }
+  bool is_filler(const Arrival& arrival) const {
+    const JobSpec& shape = input_.workload.shapes[input_.workload.jobs[arrival.job].shape];
+    return shape.workload_class == WorkloadClass::kFiller;
   }
 
   // Of the arrivals from this one on.
@@ -166,11 +186,28 @@ class Run {
   }
 
   void reported(Event&& event) {
+    const auto* exited = std::get_if<TaskExited>(&event);
+    if (has_fillers() && exited != nullptr && exited->status.ok()) finished_.insert(exited->task);
     if (const auto* cleaned = std::get_if<TaskCleaned>(&event)) {
       metrics_.cleaned(clock_.now(), cleaned->task);
+      if (has_fillers()) filler_left(cleaned->task);
     }
     ++events_;
     loop_.post(std::move(event));
+  }
+
+  void filler_left(TaskId task) {
+    const std::uint64_t index = task.job.value - metrics_.first_id().value;
+    const Arrival& arrival = input_.arrivals[index];
+    Duration worked{};
+    if (is_filler(arrival)) {
+      const bool finished = finished_.erase(task) > 0;
+      const Duration done = finished ? arrival.duration.bound() : cluster_.saved_work(task);
+      Duration& before = worked_[task];
+      worked = done - before;
+      before = done;
+    }
+    fillers_.cleaned(clock_.now(), metrics_.first_id(), task, worked);
   }
 
   void record_arrival(const Arrival& arrival) {
@@ -258,6 +295,11 @@ class Run {
       result.gpu_allocated_by_arrived = std::move(allocated_by_arrived_);
       result.fragmentation_by_arrived = std::move(fragmentation_by_arrived_);
     }
+    if (has_fillers()) {
+      result.fillers = fillers_.summary(capacity_.gpu_thousandths);
+      result.fillers->delayed = std::count_if(result.waits.begin(), result.waits.end(),
+                                              [](Duration wait) { return wait > Duration{}; });
+    }
     result.starts = std::move(starts_);
     result.usage.assign(metrics_.history().begin(), metrics_.history().end());
     return result;
@@ -294,6 +336,9 @@ class Run {
   using SpecKey = std::tuple<std::uint32_t, std::int64_t, std::string, std::string>;
   std::map<SpecKey, std::shared_ptr<const JobSpec>> own_specs_;
   TrueRunTimes* truth_ = nullptr;
+  FillerMetrics fillers_;
+  std::set<TaskId> finished_;          // by themselves, not yet cleaned up
+  std::map<TaskId, Duration> worked_;  // by fillers, in all their runs
   VirtualExecutor executor_;
   ControlLoop loop_;
 
@@ -323,6 +368,7 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
     truth = made.get();
     policy->run_times = std::move(made);
   }
+  policy->idle = std::make_unique<LearnedIdle>();
   EngineOptions engine = options.engine;
   engine.fabric = input.cluster.fabric;
   Run run(input, options, engine, Engine(engine, std::move(*policy)), truth, store);

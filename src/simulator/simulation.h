@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "policies/registry.h"
 #include "simulator/arrivals.h"
+#include "simulator/filler_metrics.h"
 #include "simulator/run_metrics.h"
 #include "simulator/run_settings.h"
 #include "simulator/simulated_cluster.h"
@@ -35,6 +36,7 @@ struct SimulationOptions {
   SimulatedClusterOptions latencies;
   // A job that has not started in the turn of its arrival is cancelled.
   bool leave_when_full = false;
+  FillerSettings fillers;
   RunTimeSource run_times = RunTimeSource::kLimits;
   Duration estimates{};  // from one table of estimated starts to the next; 0: none
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
@@ -58,9 +60,10 @@ struct SimulationResult {
   double gpu_allocated = 0;     // of the capacity, at the end
   double gpu_utilisation = 0;   // of the capacity, mean over the counted time
   double cpu_utilisation = 0;
-  double gpu_demand_blocked = 0;  // of what counted jobs asked for: left unserved
-  double fragmentation = 0;       // of the idle GPUs at the end
-  StartScore starts;              // of counted jobs
+  double gpu_demand_blocked = 0;         // of what counted jobs asked for: left unserved
+  std::optional<FillerSummary> fillers;  // of a run with fillers
+  double fragmentation = 0;              // of the idle GPUs at the end
+  StartScore starts;                     // of counted jobs
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;

@@ -12,9 +12,9 @@ class TrueRunTimes final : public RunTimes {
   // Of the jobs in order of submission, each before it is taken in.
   void tell(Limit<Duration> run) { told_.push_back(run); }
 
-  std::optional<Duration> predict(const JobSpec& spec) override {
+  std::optional<Duration> predict(const JobSpec& spec, Duration ran) override {
     static_cast<void>(spec);
-    if (told_.empty()) return std::nullopt;
+    if (told_.empty() || ran > Duration{}) return std::nullopt;
     const Limit<Duration> run = told_.front();
     told_.pop_front();
     if (run.is_unlimited()) return std::nullopt;

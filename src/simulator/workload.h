@@ -21,6 +21,7 @@ struct TraceJob {
   Known<Duration> duration;  // of every task once it runs; the engine never sees it
   std::string user;          // as far as the trace says; may be empty
   std::string program;       // likewise
+  bool best_effort = false;  // the trace says that it has no right to its place
 };
 
 // Many jobs of a trace ask for the same thing; what they ask is kept once.

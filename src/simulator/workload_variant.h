@@ -16,4 +16,14 @@ Workload shuffled_mix(const Workload& workload, RandomStream& random);
 // The jobs of `first`, then those of `second`, over one table of shapes.
 Workload joined(const Workload& first, const Workload& second);
 
+// Those of the workload's jobs for which `kept` says so, in their order.
+template <class Predicate>
+Workload filtered(const Workload& workload, Predicate kept) {
+  Workload some{workload.name, workload.shapes, {}};
+  for (const TraceJob& job : workload.jobs) {
+    if (kept(job)) some.jobs.push_back(job);
+  }
+  return some;
+}
+
 }  // namespace gridfold

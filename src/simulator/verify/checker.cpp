@@ -271,10 +271,11 @@ void Checker::check_eviction(const Preempted& preempted) {
       fail("P2", what + " and moves, though it cannot save its work");
     if (!victim->filler() && !moves) {
       const auto above = queue_and_above(victim->spec->queue);
+      if (victim->evictions >= kMostEvictions) fail("P2", what + ", once too often");
+      if (const auto why_not = may_not_take_back(*by, *victim); !why_not) continue;
       if (within.empty() || std::find(above.begin(), above.end(), within) == above.end())
         fail("P2", what + ", and no queue says that it may");
       if (!(rank(*victim) < rank(*by))) fail("P2", what + ", which does not come before it");
-      if (victim->evictions >= kMostEvictions) fail("P2", what + ", once too often");
     }
     const bool helps =
         std::any_of(victim->tasks.begin(), victim->tasks.end(), [&](const MirrorTask& task) {
@@ -284,6 +285,54 @@ void Checker::check_eviction(const Preempted& preempted) {
     if (victim->state == State::kStopping && !nodes.empty() && !helps)
       fail("P2", what + ", and leaves no room that it gets");
   }
+}
+
+// Nothing when the victim has borrowed what the other's queue is guaranteed:
+// beneath what lies above both, one queue of the job's has a guarantee, and all
+// of the victim's keep theirs with what is not being stopped.
+std::optional<std::string> Checker::may_not_take_back(const MirrorJob& by,
+                                                      const MirrorJob& victim) const {
+  const auto mine = queue_and_above(by.spec->queue);
+  const auto theirs = queue_and_above(victim.spec->queue);
+  const auto beneath = [](const std::vector<std::string>& names,
+                          const std::vector<std::string>& others) {
+    std::vector<std::string> rest;
+    for (const std::string& name : names) {
+      if (std::find(others.begin(), others.end(), name) == others.end()) rest.push_back(name);
+    }
+    return rest;
+  };
+  const auto guarantee = [&](const std::string& name) {
+    for (const QueueSpec& queue : *queues_) {
+      if (queue.name == name) return queue.guaranteed;
+    }
+    return QueueGuarantee{};
+  };
+  const auto own = beneath(mine, theirs);
+  if (std::all_of(own.begin(), own.end(),
+                  [&](const std::string& name) { return guarantee(name).empty(); }))
+    return "its queue is guaranteed nothing";
+  const QueueUse lost = use_of(victim);
+  for (const std::string& name : beneath(theirs, mine)) {
+    const QueueGuarantee right = guarantee(name);
+    QueueUse stays;
+    for (const std::uint64_t id : mirror_.live()) {
+      const MirrorJob& job = *mirror_.job(id);
+      const auto above = queue_and_above(job.spec->queue);
+      if (std::find(above.begin(), above.end(), name) == above.end()) continue;
+      add_staying(job, stays);
+    }
+    for (const auto& [resource, amount] : right.devices) {
+      if (lost.of(resource) > 0 && stays.of(resource) < amount)
+        return "queue " + name + " is left with " + std::to_string(stays.of(resource)) + " of " +
+               resource + ", and is guaranteed " + std::to_string(amount);
+    }
+    if (right.cpu.value > 0 && lost.cpu > 0 && stays.cpu < right.cpu.value)
+      return "queue " + name + " is left with too little cpu";
+    if (right.memory.value > 0 && lost.memory > 0 && stays.memory < right.memory.value)
+      return "queue " + name + " is left with too little memory";
+  }
+  return std::nullopt;
 }
 
 void Checker::acknowledged(std::size_t batch, const SubmitAnswer& answer) {

@@ -336,4 +336,18 @@ QueueUse use_of(const MirrorJob& job) {
   return use;
 }
 
+void add_staying(const MirrorJob& job, QueueUse& use) {
+  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+    const MirrorTask& task = job.tasks[i];
+    const bool leaves = job.state == State::kStopping || task.shed ||
+                        (task.phase == Phase::kCleaning && !task.restarts);
+    const int charges = (holds(task.phase) && !leaves) + (task.claim.node >= 0);
+    const TaskRequest& request = job.request(i);
+    use.cpu += charges * request.cpu.value;
+    use.memory += charges * request.memory.value;
+    for (const DeviceRequest& device : request.devices)
+      use.devices[device.device_class] += charges * queue_charge(device);
+  }
+}
+
 }  // namespace gridfold::verify

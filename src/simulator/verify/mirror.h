@@ -130,6 +130,8 @@ struct QueueUse {
 struct MirrorJob;
 // What the job's holdings and claims count for in its queue.
 QueueUse use_of(const MirrorJob& job);
+// Likewise, without what is being stopped, added to `use`.
+void add_staying(const MirrorJob& job, QueueUse& use);
 
 // Which device group of the request each device of the mask serves, adding
 // `sign` times its use to `use`. False when mask and start are not what was

@@ -30,6 +30,9 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
   own.order =
       static_cast<double>(settings.number("order_percent", std::lround(own.order * 100), 0, 300)) /
       100;
+  own.evenness = static_cast<double>(settings.number("evenness_percent",
+                                                     std::lround(own.evenness * 100), 10, 300)) /
+                 100;
   own.long_job = settings.duration("long_job", own.long_job);
   own.horizon = settings.duration("horizon", own.horizon);
   own.idle_worth = static_cast<double>(settings.number(
@@ -53,7 +56,7 @@ double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t t
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
   }
-  return part.weight / (speed + options_.idle_worth);
+  return part.weight / std::pow(speed + options_.idle_worth, options_.evenness);
 }
 
 double GridfoldRounds::seconds_left(const Part& part) const {
@@ -93,8 +96,9 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.node_tasks = measures.tasks_a_node(each);
     part.fair_tasks = measures.fair_tasks(each);
     if (part.page->is_fitted()) {
-      const auto fair = std::min(static_cast<std::int32_t>(part.fair_tasks), part.node_tasks);
-      part.fair_goodput = part.page->goodput(1, fair);
+      const auto fair =
+          std::min(static_cast<std::int32_t>(part.fair_tasks), job.spec->roles.front().count);
+      part.fair_goodput = part.page->goodput((fair + part.node_tasks - 1) / part.node_tasks, fair);
     }
     part.held = task_count(job.places);
     part.most_tasks = std::min({std::max(options_.growth * part.page->most_measured(), 1),

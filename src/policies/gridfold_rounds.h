@@ -1,12 +1,12 @@
 // The policy `gridfold` for training whose size may change. Once a round it
 // shares out devices at the least sum over jobs of
 //
-//   weight / (goodput / goodput at a fair share)
+//   weight / (goodput / goodput at a fair share)^evenness
 //
-// where the weight falls with the work that is left, so that short jobs come
-// first and long ones are never without: (reference / seconds left)^order. A
-// change of places is reckoned by what a restart leaves of the time until the
-// next change or the job's end.
+// where the fair share lies on the fewest nodes, and the weight falls with the
+// work that is left, so that short jobs come first and long ones are never
+// without: (reference / seconds left)^order. A change of places is reckoned by
+// what a restart leaves of the time until the next change or the job's end.
 //
 // What it may use is a setting:
 //   nothing   the job's own reports; what is left is guessed from what it had
@@ -33,8 +33,9 @@ enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared };
 struct GridfoldRoundsOptions {
   Duration round = Duration::seconds(60);
   RoundKnowledge knows = RoundKnowledge::kDeclared;
-  Duration restart = Duration::seconds(30);       // what it reckons a restart costs
-  double order = 0.7;                             // exponent of the work left
+  Duration restart = Duration::seconds(30);  // what it reckons a restart costs
+  double order = 0.45;                       // exponent of the work left
+  double evenness = 0.7;  // exponent of speed-ups: the more, the more alike they become
   Duration long_job = Duration::seconds(40'000);  // from here on more work left weighs no less
   Duration horizon = Duration::seconds(120);  // for which a change of places is reckoned to last
   double idle_worth = 0.5;  // speed-up that a job without devices is reckoned to have

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "policies/deadline_jobs.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
 #include "policies/share_out.h"
@@ -12,12 +13,15 @@ namespace gridfold {
 namespace {
 
 constexpr double kNotOffered = 1e9;  // more than any sum of costs
+// A task with a deadline that finds no place costs more than all moves.
+constexpr double kShort = 1e6;
 constexpr double kReferenceSeconds = 600;
 constexpr double kLeastSeconds = 30;  // what is left is never taken to be less
 
-constexpr std::array<std::string_view, 3> kKnowledge = {"declared", "nothing", "shared"};
+constexpr std::array<std::string_view, 4> kKnowledge = {"declared", "nothing", "shared",
+                                                        "profiled"};
 constexpr RoundKnowledge kKnowledgeOf[] = {RoundKnowledge::kDeclared, RoundKnowledge::kNothing,
-                                           RoundKnowledge::kShared};
+                                           RoundKnowledge::kShared, RoundKnowledge::kProfiled};
 
 }  // namespace
 
@@ -39,9 +43,20 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
                        "idle_permille", std::lround(own.idle_worth * 1000), 1, 1000)) /
                    1000;
   own.growth = static_cast<std::int32_t>(settings.number("growth", own.growth, 1, 1024));
+  own.truth = options.truth;
   if (auto error = settings.finish()) return *error;
+  if (own.knows == RoundKnowledge::kProfiled && own.truth == nullptr) {
+    Error error = invalid("knows=profiled needs a world that tells the true speeds of its jobs");
+    error.field = "policy.knows";
+    error.hint = "choose such a world (--set world=elasticflow), or knows=declared";
+    return error;
+  }
   return own;
 }
+
+GridfoldRounds::GridfoldRounds(const GridfoldRoundsOptions& options)
+    : options_(options),
+      deadlines_({.restart = options.restart.in_seconds(), .round = options.round.in_seconds()}) {}
 
 double GridfoldRounds::speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const {
   if (tasks == 0) return 0;
@@ -59,13 +74,10 @@ double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t t
   return part.weight / std::pow(speed + options_.idle_worth, options_.evenness);
 }
 
-double GridfoldRounds::seconds_left(const Part& part) const {
-  const RoundJob& job = *part.job;
-  const double served =
-      static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
+Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
   if (options_.knows == RoundKnowledge::kNothing || !job.spec->training ||
-      !job.spec->training->epochs.is_known() || part.fair_goodput <= 0) {
-    return served;
+      !job.spec->training->epochs.is_known()) {
+    return Unknown{};
   }
   const auto epochs = static_cast<double>(job.spec->training->epochs.value());
   double epoch_steps = 0;
@@ -80,8 +92,16 @@ double GridfoldRounds::seconds_left(const Part& part) const {
       epoch_steps = program->epoch_steps().value();
     }
   }
-  if (epoch_steps <= 0) return served;
-  return (epochs - done) * epoch_steps / part.fair_goodput;
+  if (epoch_steps <= 0) return Unknown{};
+  return (epochs - done) * epoch_steps;
+}
+
+double GridfoldRounds::seconds_left(const Part& part) const {
+  const RoundJob& job = *part.job;
+  const Known<double> steps = steps_left(job);
+  if (steps.is_known() && part.fair_goodput > 0) return steps.value() / part.fair_goodput;
+  // As much as it had.
+  return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
 }
 
 std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view) {
@@ -111,13 +131,52 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
   return parts;
 }
 
-std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts,
+GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
+                                               const RoundView& view) const {
+  Timed timed;
+  const std::int32_t node_devices = measures_of(view).node_devices;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const RoundJob& job = *parts[i].job;
+    if (!job.spec->training || !job.spec->training->deadline.is_known()) continue;
+    DeadlineJob told;
+    if (options_.knows == RoundKnowledge::kProfiled) {
+      told = true_deadline_job(job, view.now, node_devices, *options_.truth);
+    } else if (const Known<double> left = steps_left(job); left.is_known()) {
+      told = fitted_deadline_job(job, view.now, node_devices, *parts[i].page, parts[i].most_tasks,
+                                 left.value());
+    }
+    if (told.rates.empty()) continue;
+    timed.parts.push_back(i);
+    timed.jobs.push_back(std::move(told));
+  }
+  return timed;
+}
+
+std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts, const Timed& timed,
                                                 std::int32_t devices) {
+  if (timed.jobs.empty()) return share_by_work(parts, timed, devices);
+  std::vector<std::int32_t> least = deadlines_.least(timed.jobs, devices);
+  for (std::size_t i = 0; i < least.size(); ++i) devices -= least[i] * timed.jobs[i].devices_each;
+  std::vector<std::int32_t> tasks = share_by_work(parts, timed, devices);
+  for (std::size_t i = 0; i < parts.size(); ++i) devices -= tasks[i] * parts[i].job->devices_each();
+  deadlines_.lend(timed.jobs, devices, least);
+  steps_ += deadlines_.steps();
+  for (std::size_t i = 0; i < least.size(); ++i) tasks[timed.parts[i]] = least[i];
+  return tasks;
+}
+
+std::vector<std::int32_t> GridfoldRounds::share_by_work(const std::vector<Part>& parts,
+                                                        const Timed& timed, std::int32_t devices) {
   std::vector<ShareCurve> curves;
   curves.reserve(parts.size());
   for (const auto& part : parts) {
     ShareCurve curve;
     curve.devices_each = part.job->devices_each();
+    if (std::binary_search(timed.parts.begin(), timed.parts.end(), curves.size())) {
+      curve.costs.push_back(0);
+      curves.push_back(std::move(curve));
+      continue;
+    }
     for (std::int32_t n = 0; n <= std::max(part.most_tasks, part.held); ++n) {
       const bool stays = n == part.held && n > 0;
       // Beyond one node whole ones only: what is left of a node that is shared
@@ -141,7 +200,8 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
   const std::vector<Part> parts = parts_of(view);
-  const auto tasks = share(parts, device_count(view.nodes));
+  const Timed timed = timed_of(parts, view);
+  const auto tasks = share(parts, timed, device_count(view.nodes));
   std::vector<SeatWish> wishes;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     wishes.push_back({parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
@@ -151,6 +211,9 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const bool stays = std::equal(at.begin(), at.end(), parts[i].job->places.begin(),
                                       parts[i].job->places.end());
+        if (std::binary_search(timed.parts.begin(), timed.parts.end(), i)) {
+          return kShort * (tasks[i] - task_count(at)) + (stays ? 0 : 1);
+        }
         return cost(parts[i], static_cast<std::int32_t>(at.size()), task_count(at), !stays);
       },
       steps_);

@@ -12,15 +12,22 @@
 //   nothing   the job's own reports; what is left is guessed from what it had
 //   declared  and the number of epochs that it declares
 //   shared    and what jobs of the same program reported
+//   profiled  as declared, but of jobs with a deadline the world's true speeds
+//
+// Jobs that declare a deadline, and of which speed and length are known, come
+// first with the least that meets it (deadline_shares.h); the others share what
+// that leaves, and what is left then is lent to the former.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/round_policy.h"
+#include "policies/deadline_shares.h"
 #include "policies/goodput_book.h"
 #include "policies/program_book.h"
 #include "policies/registry.h"
@@ -28,7 +35,7 @@
 
 namespace gridfold {
 
-enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared };
+enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared, kProfiled };
 
 struct GridfoldRoundsOptions {
   Duration round = Duration::seconds(60);
@@ -39,13 +46,14 @@ struct GridfoldRoundsOptions {
   Duration long_job = Duration::seconds(40'000);  // from here on more work left weighs no less
   Duration horizon = Duration::seconds(120);  // for which a change of places is reckoned to last
   double idle_worth = 0.5;  // speed-up that a job without devices is reckoned to have
-  std::int32_t growth = 4;  // times the most tasks measured that a job may have
+  std::shared_ptr<const TrainingTruth> truth;  // used when it knows `profiled`
+  std::int32_t growth = 4;                     // times the most tasks measured that a job may have
 };
 Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options);
 
 class GridfoldRounds final : public RoundPolicy {
  public:
-  explicit GridfoldRounds(const GridfoldRoundsOptions& options) : options_(options) {}
+  explicit GridfoldRounds(const GridfoldRoundsOptions& options);
   std::string_view name() const override { return "gridfold"; }
   Duration round() const override { return options_.round; }
   bool takes(const JobSpec& job) const override { return job.training.has_value(); }
@@ -64,16 +72,29 @@ class GridfoldRounds final : public RoundPolicy {
     std::int32_t node_tasks = 1;
     std::int32_t held = 0;
   };
+  // The jobs that are served by their deadlines, by their numbers in the view.
+  struct Timed {
+    std::vector<std::size_t> parts;
+    std::vector<DeadlineJob> jobs;
+  };
   std::vector<Part> parts_of(const RoundView& view);
   double speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const;
   double cost(const Part& part, std::int32_t nodes, std::int32_t tasks, bool moved) const;
   // Seconds that the job needs on a fair share to its end.
   double seconds_left(const Part& part) const;
-  std::vector<std::int32_t> share(const std::vector<Part>& parts, std::int32_t devices);
+  // Steps of its initial batch to its declared end.
+  Known<double> steps_left(const RoundJob& job) const;
+  Timed timed_of(const std::vector<Part>& parts, const RoundView& view) const;
+  // Tasks of each part.
+  std::vector<std::int32_t> share(const std::vector<Part>& parts, const Timed& timed,
+                                  std::int32_t devices);
+  std::vector<std::int32_t> share_by_work(const std::vector<Part>& parts, const Timed& timed,
+                                          std::int32_t devices);
 
   GridfoldRoundsOptions options_;
   GoodputBook book_;
   ProgramBook programs_;
+  DeadlineShares deadlines_;
   std::int64_t steps_ = 0;
 };
 

@@ -47,6 +47,8 @@ class DeadlineShares {
                     std::vector<std::int32_t>& tasks);
 
   bool is_admitted(JobId job) const;
+  // Whether it would meet its deadline had it all that it can use.
+  bool can_alone(const DeadlineJob& job) const;
   std::int64_t steps() const { return steps_; }
 
  private:
@@ -58,7 +60,6 @@ class DeadlineShares {
     bool suffices = false;
     std::int32_t now = 0;  // tasks in the coming round
   };
-  bool can_alone(const DeadlineJob& job) const;
   // Of the job at shares up to `most` tasks on what is free; takes it off `free`.
   bool fill(const DeadlineJob& job, std::int32_t most, Profile& free, Fill& filled);
   Fill fill_least(const DeadlineJob& job, Profile& free);

@@ -145,17 +145,25 @@ GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
       told = fitted_deadline_job(job, view.now, node_devices, *parts[i].page, parts[i].most_tasks,
                                  left.value());
     }
-    if (told.rates.empty()) continue;
+    if (std::none_of(told.rates.begin(), told.rates.end(), [](double r) { return r > 0; }))
+      continue;
     timed.parts.push_back(i);
     timed.jobs.push_back(std::move(told));
   }
   return timed;
 }
 
-std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts, const Timed& timed,
+std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts, Timed& timed,
                                                 std::int32_t devices) {
   if (timed.jobs.empty()) return share_by_work(parts, timed, devices);
   std::vector<std::int32_t> least = deadlines_.least(timed.jobs, devices);
+  // Among none but jobs with deadlines what is lent reaches the late ones too.
+  for (std::size_t i = timed.jobs.size(); timed.jobs.size() < parts.size() && i-- > 0;) {
+    if (deadlines_.can_alone(timed.jobs[i])) continue;
+    timed.jobs.erase(timed.jobs.begin() + static_cast<std::ptrdiff_t>(i));
+    timed.parts.erase(timed.parts.begin() + static_cast<std::ptrdiff_t>(i));
+    least.erase(least.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   for (std::size_t i = 0; i < least.size(); ++i) devices -= least[i] * timed.jobs[i].devices_each;
   std::vector<std::int32_t> tasks = share_by_work(parts, timed, devices);
   for (std::size_t i = 0; i < parts.size(); ++i) devices -= tasks[i] * parts[i].job->devices_each();
@@ -200,7 +208,7 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
   const std::vector<Part> parts = parts_of(view);
-  const Timed timed = timed_of(parts, view);
+  Timed timed = timed_of(parts, view);
   const auto tasks = share(parts, timed, device_count(view.nodes));
   std::vector<SeatWish> wishes;
   for (std::size_t i = 0; i < parts.size(); ++i) {

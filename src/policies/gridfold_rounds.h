@@ -16,7 +16,8 @@
 //
 // Jobs that declare a deadline, and of which speed and length are known, come
 // first with the least that meets it (deadline_shares.h); the others share what
-// that leaves, and what is left then is lent to the former.
+// that leaves, those that are too late among them, and what is left then is lent
+// to the former.
 #pragma once
 
 #include <cstdint>
@@ -85,8 +86,9 @@ class GridfoldRounds final : public RoundPolicy {
   // Steps of its initial batch to its declared end.
   Known<double> steps_left(const RoundJob& job) const;
   Timed timed_of(const std::vector<Part>& parts, const RoundView& view) const;
-  // Tasks of each part.
-  std::vector<std::int32_t> share(const std::vector<Part>& parts, const Timed& timed,
+  // Tasks of each part. Takes out of `timed` those that are served by their work
+  // after all: who is too late, while there are others that are.
+  std::vector<std::int32_t> share(const std::vector<Part>& parts, Timed& timed,
                                   std::int32_t devices);
   std::vector<std::int32_t> share_by_work(const std::vector<Part>& parts, const Timed& timed,
                                           std::int32_t devices);

@@ -99,5 +99,27 @@ TEST(ElasticFlowWorld, JobsThatFitMeetTheirDeadlinesAndTheSameRunIsTheSame) {
   }
 }
 
+// A late job shares with those that have no deadline, and a timely one comes first.
+TEST(ElasticFlowWorld, GridfoldServesJobsWithAndWithoutDeadlines) {
+  auto workload = read("0,0,2000,net,20,64,1\n1,0,2000,net,5000,64,1\n2,600,180,net,870,64,1\n");
+  ASSERT_TRUE(workload) << complaint(workload);
+  JobSpec timeless = *workload->arrivals[1].spec;
+  timeless.training->deadline = {};
+  workload->arrivals[1].spec = std::make_shared<const JobSpec>(timeless);
+  workload->cluster.nodes.resize(1);
+  workload->cluster.nodes[0].devices.resize(2);
+  PolicyOptions options;
+  options.truth = workload->truth;
+  options.settings["knows"] = "profiled";
+  auto policies = make_policy("gridfold", options);
+  ASSERT_TRUE(policies) << complaint(policies);
+  const DrivenRun run = drive_rounds(*workload, *policies->rounds);
+  EXPECT_EQ(run.fault, "");
+  // One device each but while the third runs.
+  EXPECT_LT(run.jobs[0].finished - Instant{}, Duration::seconds(3000));
+  EXPECT_LT(run.jobs[1].finished - Instant{}, Duration::seconds(3000));
+  EXPECT_LE(run.jobs[2].finished - Instant{}, Duration::seconds(870));
+}
+
 }  // namespace
 }  // namespace gridfold

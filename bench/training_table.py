@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Policies of rounds on the worlds of training jobs, as a CSV and as Markdown.
 
-    bench/training_table.py run BINARY DATA CSV    runs what the CSV lacks, a line a run
-    bench/training_table.py table CSV              the table of docs/benchmarks.md
-    bench/training_table.py deadlines BINARY DATA CSV     the same for ElasticFlow's world,
-    bench/training_table.py deadlines-table DATA CSV      with the bounds
+    bench/training_table.py run BINARY DATA CSV            runs what the CSV lacks, a line a run
+    bench/training_table.py table CSV                      the table of docs/benchmarks.md
+    bench/training_table.py gavel BINARY DATA CSV          the same in the world of Gavel
+    bench/training_table.py gavel-table CSV
+    bench/training_table.py deadlines BINARY DATA CSV      the same in the world of ElasticFlow
+    bench/training_table.py deadlines-table DATA CSV       with the bounds
 
-DATA is the pollux folder, or the elasticflow one. A run that was broken off goes on where it stopped: a
+DATA is the pollux folder, gavel's or elasticflow's. A run that was broken off goes on where it stopped: a
 line is written when its run is over. Choose with --loads, --rows and --workloads.
 """
 import argparse
@@ -26,6 +28,7 @@ ROWS = (
     ("tiresias", "tiresias", "nothing", ("world.batch=fixed",)),
     ("optimus", "optimus", "oracle", ("world.batch=fixed",)),
     ("pollux", "pollux", "fitted", ()),
+    ("sia", "sia", "fitted", ()),
     ("gridfold", "gridfold", "fitted", ("policy.knows=nothing",)),
     ("gridfold declared", "gridfold", "fitted, declared epochs", ("policy.knows=declared",)),
     ("gridfold shared", "gridfold", "models shared, declared epochs", ("policy.knows=shared",)),
@@ -33,7 +36,7 @@ ROWS = (
      ("policy.knows=declared", "policy.restart=1ns", "world.restart=1ns")),
 )
 # Deadlines: name of the trace, the cluster, what was published of policies.
-TRACES = {"elasticVpollux_e": "t4", "philly_103959": "a100"}
+DEADLINE_TRACES = {"elasticVpollux_e": "t4", "philly_103959": "a100"}
 PUBLISHED = {"elasticVpollux_e": {"edf": .118, "tiresias": .287, "pollux": .523, "elasticflow": .728},
              "philly_103959": {"edf": .01, "tiresias": .32, "elasticflow": .87}}
 DEADLINE_ROWS = (
@@ -54,6 +57,22 @@ DEADLINE_COLUMNS = ("trace", "row", "jobs_submitted", "jobs_finished", "deadline
 COLUMNS = ("load", "row", "workload", "jobs", "finished", "jct_mean_seconds", "makespan_seconds",
            "finish_time_ratio_worst", "devices_held_ratio", "restarts", "policy_seconds",
            "decisions_sha256", "longest_jct_seconds")
+# In the world of Gavel: its traces, and rows as above.
+TRACES = ("max_min_fairness", "minimize_makespan")
+MSR_TRACE = "seed=0/b436b2"  # 2,000 jobs; on 300 devices of each model
+GAVEL_ROWS = (
+    ("gavel max-min", "gavel", "measured rates", ("policy.objective=max_min",)),
+    ("gavel makespan", "gavel", "measured rates, declared steps", ("policy.objective=makespan",)),
+    ("sia", "sia", "measured rates", ()),
+    ("gridfold nothing", "gridfold", "measured rates", ("policy.knows=nothing",)),
+    ("gridfold", "gridfold", "measured rates, declared steps", ()),
+    ("gridfold makespan", "gridfold", "measured rates, declared steps",
+     ("policy.objective=makespan",)),
+)
+GAVEL_COLUMNS = ("trace", "row", "jobs", "dropped", "finished", "jct_mean_seconds", "jct_p99_seconds",
+                 "makespan_seconds", "finish_time_ratio_worst", "devices_held_ratio", "restarts",
+                 "policy_seconds", "jct_mean_bound_seconds", "makespan_bound_seconds",
+                 "decisions_sha256")
 LONGEST = 40  # jobs of each run that are kept for the pooled 99th percentile
 
 
@@ -128,6 +147,67 @@ def table(args):
                   f"| {sum(float(line['policy_seconds']) for line in of):.1f} | {finished} of {jobs} |")
 
 
+def run_gavel_one(args, trace, row, bounded):
+    """A run of one policy; its bounds too, where `bounded`: they are the trace's, and dear."""
+    is_msr = "/" in trace
+    file = f"msr/{trace}.trace.csv.gz" if is_msr else f"physical_cluster/{trace}.trace.csv"
+    command = [args.binary, "sim", "run", "--workload", str(args.data / file), "--policy", row[1],
+               "--set", "world=gavel", "--set", f"tables={args.data}", "-o", "json"]
+    settings = list(row[3]) + (["world.bounds=relaxed"] if bounded else [])
+    if is_msr:
+        settings += ["world.rates=simulation"] + [f"world.{m}=300" for m in ("v100", "p100", "k80")]
+    for setting in settings:
+        command += ["--set", setting]
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {"trace": trace, "row": row[0], "jobs": answer["jobs_submitted"],
+            "dropped": answer["jobs_dropped"], "finished": answer["jobs_finished"],
+            **{key: answer[key] for key in GAVEL_COLUMNS[5:] if answer.get(key) is not None}}
+
+
+def run_gavel(args):
+    done = set()
+    if args.csv.exists():
+        with open(args.csv, encoding="utf-8") as lines:
+            done = {(line["trace"], line["row"]) for line in csv.DictReader(lines)}
+    with open(args.csv, "a", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, GAVEL_COLUMNS, lineterminator="\n")
+        if not done and out.tell() == 0:
+            writer.writeheader()
+        for trace in args.traces.split(","):
+            for row in GAVEL_ROWS:
+                if (trace, row[0]) in done or (args.rows and row[0] not in args.rows.split(",")):
+                    continue
+                bounded = row is GAVEL_ROWS[0] and "/" not in trace
+                writer.writerow(run_gavel_one(args, trace, row, bounded))
+                out.flush()
+
+
+def gavel_table(args):
+    with open(args.csv, encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    knows = {row[0]: row[2] for row in GAVEL_ROWS}
+    print("| trace | policy | may know | mean JCT h | p99 h | makespan h | worst ratio | held | moves "
+          "| policy s | jobs (dropped) |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+
+    def hours(line, key):
+        return f"{float(line[key]) / 3600:.2f}" if line[key] else "–"
+
+    for trace in dict.fromkeys(line["trace"] for line in lines):
+        of = [line for line in lines if line["trace"] == trace]
+        for line in of:
+            print(f"| {trace} | {line['row']} | {knows[line['row']]} | {hours(line, 'jct_mean_seconds')} "
+                  f"| {hours(line, 'jct_p99_seconds')} | {hours(line, 'makespan_seconds')} "
+                  f"| {float(line['finish_time_ratio_worst']):.2f} "
+                  f"| {float(line['devices_held_ratio']):.3f} | {int(line['restarts']):,} "
+                  f"| {float(line['policy_seconds']):.1f} "
+                  f"| {line['finished']} of {line['jobs']} ({line['dropped']}) |")
+        for line in of:
+            if line["makespan_bound_seconds"]:
+                print(f"| {trace} | *bound* | all | {hours(line, 'jct_mean_bound_seconds')} | – "
+                      f"| {hours(line, 'makespan_bound_seconds')} | – | – | – | – | – |")
+
+
 def deadlines(args):
     done = set()
     if args.csv.exists():
@@ -137,7 +217,7 @@ def deadlines(args):
         writer = csv.DictWriter(out, DEADLINE_COLUMNS, lineterminator="\n")
         if out.tell() == 0:
             writer.writeheader()
-        for trace, cluster in TRACES.items():
+        for trace, cluster in DEADLINE_TRACES.items():
             for row in DEADLINE_ROWS:
                 if (trace, row[0]) in done:
                     continue
@@ -155,7 +235,7 @@ def deadlines(args):
 
 def feasible(data, trace, restart, slot):
     """Share of the jobs that could meet their deadline with the whole cluster to themselves."""
-    folder = data / ("throughputs_T4" if TRACES[trace] == "t4" else "throughputs_A100")
+    folder = data / ("throughputs_T4" if DEADLINE_TRACES[trace] == "t4" else "throughputs_A100")
     with open(data / "traces" / f"{trace}.csv", encoding="utf-8") as file:
         jobs = list(csv.DictReader(file))
     rates = {}
@@ -183,7 +263,7 @@ def deadlines_table(args):
     print("| trace | policy | may know | deadlines met | published | mean JCT s | makespan s | restarts "
           "| held | policy s | jobs |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
-    for trace in TRACES:
+    for trace in DEADLINE_TRACES:
         for line in lines:
             if line["trace"] != trace:
                 continue
@@ -206,24 +286,25 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run")
-    runs.add_argument("binary")
-    runs.add_argument("data", type=pathlib.Path)
-    runs.add_argument("csv", type=pathlib.Path)
     runs.add_argument("--loads", default=",".join(LOADS))
-    runs.add_argument("--rows", default="", help="names of rows, all by default")
     runs.add_argument("--workloads", default=",".join(WORKLOADS))
-    tables = commands.add_parser("table")
-    tables.add_argument("csv", type=pathlib.Path)
+    gavel = commands.add_parser("gavel")
+    gavel.add_argument("--traces", default=",".join(TRACES + (MSR_TRACE,)))
     timed = commands.add_parser("deadlines")
-    timed.add_argument("binary")
-    timed.add_argument("data", type=pathlib.Path)
-    timed.add_argument("csv", type=pathlib.Path)
-    timed_tables = commands.add_parser("deadlines-table")
-    timed_tables.add_argument("data", type=pathlib.Path)
-    timed_tables.add_argument("csv", type=pathlib.Path)
+    for each in (runs, gavel, timed):
+        each.add_argument("binary")
+        each.add_argument("data", type=pathlib.Path)
+        each.add_argument("csv", type=pathlib.Path)
+    for each in (runs, gavel):
+        each.add_argument("--rows", default="", help="names of rows, all by default")
+    timed_table = commands.add_parser("deadlines-table")
+    timed_table.add_argument("data", type=pathlib.Path)
+    timed_table.add_argument("csv", type=pathlib.Path)
+    for name in ("table", "gavel-table"):
+        commands.add_parser(name).add_argument("csv", type=pathlib.Path)
     args = parser.parse_args()
-    return {"run": run, "table": table, "deadlines": deadlines,
-            "deadlines-table": deadlines_table}[args.command](args)
+    return {"run": run, "table": table, "gavel": run_gavel, "gavel-table": gavel_table,
+            "deadlines": deadlines, "deadlines-table": deadlines_table}[args.command](args)
 
 
 sys.exit(main())

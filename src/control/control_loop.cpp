@@ -13,6 +13,7 @@
 #include "control/job_lookup.h"
 #include "control/reconcile.h"
 #include "control/records.h"
+#include "control/start_estimates.h"
 #include "control/uuid.h"
 #include "wire/job_file.h"
 #include "wire/job_json.h"
@@ -95,6 +96,7 @@ struct ControlLoop::State {
   Backend& backend;
   Executor& executor;
   Clock& clock;
+  Instant next_estimate = Instant::never();
   Backend::EventSink sink;
 
   records::Meta meta;
@@ -133,6 +135,7 @@ struct ControlLoop::State {
   void carry_out(const Decisions& decisions);
   void forget_if_recorded(TaskId task, std::uint32_t attempt);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
+  Instant take_turn();
   void committed(Instant now, const Decisions& decisions);
   void stop_what_is_saved(const TaskReported& report);
   bool owns_store();
@@ -152,6 +155,8 @@ const Engine& ControlLoop::engine() const { return state_->engine; }
 Backend& ControlLoop::backend() { return state_->backend; }
 const std::optional<Error>& ControlLoop::read_only() const { return state_->read_only; }
 Revision ControlLoop::revision() const { return state_->revision; }
+StartEstimates* ControlLoop::estimates() { return state_->options.estimates.get(); }
+Instant ControlLoop::next_estimate() const { return state_->next_estimate; }
 
 // --- Start ---
 
@@ -259,7 +264,14 @@ Error ControlLoop::State::why_read_only() const {
   return error.with_context("the store cannot be written, nothing new is accepted");
 }
 
-void ControlLoop::post(Event event) { state_->inbox.push(std::move(event)); }
+void ControlLoop::post(Event event) {
+  if (const auto* solved = std::get_if<Solved>(&event);
+      solved != nullptr && solved->id == StartEstimates::kForwardRun) {
+    if (state_->options.estimates) state_->options.estimates->take(*solved, state_->engine);
+    return;
+  }
+  state_->inbox.push(std::move(event));
+}
 
 void ControlLoop::request(Event event, Completion<void> done) {
   State& s = *state_;
@@ -407,35 +419,47 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
 
 Instant ControlLoop::turn() {
   State& s = *state_;
-  const Instant now = s.clock.now();
-  if (s.reconcile_at <= now) s.run_reconcile(HeldOrders::kWereGiven);
-  const bool retry_due = s.retry_at <= now;
-  const Instant wake = std::min(s.engine.next_wake(), s.reconcile_at);
-  if (s.fenced_off) return Instant::never();
-  if (s.read_only && !retry_due) return s.retry_at;
-  if (s.inbox.events.empty() && s.submissions.empty() && s.engine.next_wake() > now && !retry_due)
+  const Instant due = s.take_turn();
+  s.next_estimate = Instant::never();
+  // While the store cannot be written the engine believes in a turn that is not
+  // stored.
+  if (s.options.estimates && !s.read_only) {
+    s.next_estimate =
+        s.options.estimates->consider(s.engine, s.clock.now(), s.revision, s.executor, s.sink);
+  }
+  return std::min(due, s.next_estimate);
+}
+
+Instant ControlLoop::State::take_turn() {
+  const Instant now = clock.now();
+  if (reconcile_at <= now) run_reconcile(HeldOrders::kWereGiven);
+  const bool retry_due = retry_at <= now;
+  const Instant wake = std::min(engine.next_wake(), reconcile_at);
+  if (fenced_off) return Instant::never();
+  if (read_only && !retry_due) return retry_at;
+  if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due)
     return wake;
 
-  std::swap(s.inbox, s.taken);
-  const Decisions& decisions = s.engine.step(now, s.taken.events);
+  std::swap(inbox, taken);
+  const Decisions& decisions = engine.step(now, taken.events);
   // Pure work, so it need not wait for the commit.
-  for (const Solve& solve : decisions.solves) s.executor.run(solve, s.sink);
-  if (s.has_to_store(decisions)) {
-    const std::vector<std::string> expired = s.keys.expire(now);
-    const auto write = [&] { return s.transaction_for(decisions, expired); };
-    const auto revision = s.store.commit_lazily(std::cref(write));
-    if (!revision) {
-      s.rejected(decisions, revision.error());
-      s.taken.clear();
-      return s.retry_at;
+  for (const Solve& solve : decisions.solves) executor.run(solve, sink);
+  if (has_to_store(decisions)) {
+    const std::vector<std::string> expired = keys.expire(now);
+    const auto write = [&] { return transaction_for(decisions, expired); };
+    const auto stored = store.commit_lazily(std::cref(write));
+    if (!stored) {
+      rejected(decisions, stored.error());
+      taken.clear();
+      return retry_at;
     }
-    s.revision = *revision;
-    if (s.meta_changed) s.meta_revision = *revision;
-    s.meta_changed = false;
+    revision = *stored;
+    if (meta_changed) meta_revision = *stored;
+    meta_changed = false;
   }
-  s.committed(now, decisions);
-  s.taken.clear();
-  return std::min(s.engine.next_wake(), s.reconcile_at);
+  committed(now, decisions);
+  taken.clear();
+  return std::min(engine.next_wake(), reconcile_at);
 }
 
 // Whether the turn leaves anything for the store: not a job that came and
@@ -515,6 +539,7 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
     if (reported != nullptr && reported->report.saved) stop_what_is_saved(*reported);
   }
   if (options.on_committed) options.on_committed(now, decisions);
+  if (options.estimates) options.estimates->committed(engine, decisions, now);
   if (!decisions.changed_jobs.empty() || !decisions.changed_nodes.empty())
     inbox.push_first(TurnCommitted{decisions.turn});
 

@@ -23,6 +23,8 @@
 
 namespace gridfold {
 
+class StartEstimates;
+
 // What one job of a batch asks for. Jobs that ask for the same may share it.
 class SubmittedSpec {
  public:
@@ -78,6 +80,9 @@ struct ControlOptions {
   // Called with each committed turn's decisions, in order (decision log,
   // hashes, metrics).
   std::function<void(Instant, const Decisions&)> on_committed;
+  // When waiting jobs are expected to start (control/start_estimates.h); null:
+  // nobody asks. Told and asked by the loop, read by others on its thread.
+  std::shared_ptr<StartEstimates> estimates;
   // Draws a UUIDv7's 74 random bits; seeded in simulation.
   std::function<std::uint64_t()> random_bits;
 };
@@ -117,6 +122,10 @@ class ControlLoop {
   // work goes on, and the loop tries again. Empty in normal operation.
   const std::optional<Error>& read_only() const;
   Revision revision() const;
+  StartEstimates* estimates();  // null: there are none
+  // When the next table of estimates is to be begun, as of the last turn(),
+  // whose answer has it counted in.
+  Instant next_estimate() const;
 
  private:
   struct State;

@@ -143,6 +143,12 @@ bool Engine::State::keeps_reservation(const EngineJob& job) const {
 }
 
 void Engine::State::enter_reserved(EngineJob& job) {
+  const bool slices =
+      std::any_of(job.requests.begin(), job.requests.end(), [](const Request* request) {
+        return std::any_of(request->devices.begin(), request->devices.end(),
+                           [](const DeviceNeed& need) { return !need.is_whole(); });
+      });
+  if (slices) plans.sliced.insert(key_of(job));
   plans.timeline.follow(now);
   plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
   plans.reserved.insert(key_of(job));
@@ -151,6 +157,7 @@ void Engine::State::enter_reserved(EngineJob& job) {
 void Engine::State::leave_reserved(EngineJob& job) {
   plans.timeline.unbook(job.record.id);
   plans.reserved.erase(key_of(job));
+  plans.sliced.erase(key_of(job));
   job.record.reservation.reset();
   plans.changed = true;
 }
@@ -396,6 +403,29 @@ void Engine::State::pull_forward() {
   plans.timeline.forget_gain();
 }
 
+// Jobs that find slices on devices which by the plans are still in use.
+void Engine::State::start_in_slices() {
+  if (!plans.room_freed) return;
+  plans.room_freed = false;
+  const std::set<PendingKey> keys = plans.sliced;
+  std::vector<std::int64_t> target;
+  for (const PendingKey& key : keys) {
+    EngineJob& job = jobs.at(key.job);
+    bool room = job.record.reservation.has_value();
+    for (std::size_t r = 0; r < job.requests.size() && room; ++r)
+      room = scores.has_slots(*job.requests[r], job.record.spec->roles[r].min);
+    if (!room || !admit(job, target)) continue;
+    const Reservation old = *job.record.reservation;
+    plans.timeline.unbook(key.job);
+    const Placement placement = place_beside(job, target, nullptr);
+    if (placement.tasks.empty()) {
+      move_reservation(job, old);
+    } else {
+      start(job, placement);
+    }
+  }
+}
+
 // Those whose time has come.
 void Engine::State::start_due() {
   const std::set<PendingKey> keys = plans.reserved;
@@ -433,6 +463,7 @@ void Engine::State::follow_plans() {
     plans.timeline.follow(now);
     replan_shaken();
     start_due();
+    start_in_slices();
     pull_forward();
     replan_shaken();
   }

@@ -33,6 +33,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   do {
     s.fulfil_claims();
     s.wake_groups();
+    s.plans.room_freed |= !s.freed.empty();
     s.freed.clear();
     s.quota_freed = false;
     s.run_cycle();

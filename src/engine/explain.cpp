@@ -54,6 +54,10 @@ std::vector<Reason> Engine::explain(JobId id) const {
         ++ahead;
       }
     }
+    for (const PendingKey& other : s.plans.reserved) {
+      if (!(other < mine)) break;
+      ahead += !s.queues.takes_turns() || s.jobs.at(other.job).queue == job->queue;
+    }
     if (ahead > 0)
       reasons.emplace_back(ReasonCode::kBehindInQueue,
                            std::vector<Reason::Param>{{"position", ahead + 1}});
@@ -234,7 +238,10 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.
-  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForRoom;
+  const bool tried =
+      job.record.reservation ||
+      (job.group != nullptr && (job.group->parked == PendingGroup::Parked::kForRoom ||
+                                job.group->parked == PendingGroup::Parked::kForPlans));
   if (reasons.empty() && tried && roles.size() > 1) {
     std::int64_t tasks = 0;
     for (const Role& role : roles) tasks += role.min;

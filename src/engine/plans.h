@@ -23,6 +23,10 @@ struct Plans {
   Ends ends;
   Timeline timeline;
   std::set<Key> reserved;  // jobs with a reservation
+  // Of these, those that ask for slices: plans count whole devices, so room for
+  // them may be there earlier.
+  std::set<Key> sliced;
+  bool room_freed = false;  // and they were not looked at since
   // Something may start, or be promised, that could not before.
   bool changed = false;
   // When something is to be looked at again without an event.

@@ -41,7 +41,8 @@ struct RoundNode {
 
 // A job that goes by rounds: of class train, one role, whole devices of one
 // class, all tasks alike, no wish for a topology. Those that are just being
-// stopped or moved, that are ending, or that run on a node out of reach are
+// stopped or moved, that are ending, that run on a node out of reach, or whose
+// queue is too small for them are
 // left as they are, and are not in the view.
 struct RoundJob {
   JobId id;

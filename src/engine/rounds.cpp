@@ -150,6 +150,13 @@ void Engine::State::hold_round() {
   out.solves.push_back({r.awaited, std::make_shared<RoundProblem>(r.policy, std::move(view))});
 }
 
+// Whether its queues will never let it have its minimum: then no share is to be
+// kept for it.
+bool Engine::State::exceeds_limits(const EngineJob& job) const {
+  const QueueTree::Ask least{job.requests.front(), job.record.spec->roles.front().min};
+  return queues.blocked(job.queue, {&least, 1}, QueueTree::Against::kLimit).has_value();
+}
+
 RoundView Engine::State::round_view() const {
   RoundView view;
   view.now = now;
@@ -165,7 +172,7 @@ RoundView Engine::State::round_view() const {
   }
   for (const JobId id : rounds.jobs) {
     const EngineJob& job = jobs.at(id);
-    if (!may_move(job)) continue;
+    if (!may_move(job) || exceeds_limits(job)) continue;
     RoundJob seen;
     seen.id = id;
     seen.spec = job.record.spec;
@@ -227,11 +234,13 @@ void Engine::State::adopt_round(const RoundAnswer& answer) {
   // All that leaves first, so that what it leaves can be claimed.
   for (RoundChange& change : changes) {
     EngineJob& job = *change.job;
+    // Who runs goes on as it is; who waits is told once what is in the way.
+    if (change.missed && (change.from > 0 || job.record.reason == change.missed)) continue;
     touch(job);
     if (change.missed) {
-      const JobState state = job.record.state;
-      if (state == JobState::kPending) job.record.reason = *change.missed;
-      out.list.emplace_back(JobChanged{job.record.id, state, state, *change.missed});
+      job.record.reason = change.missed;
+      out.list.emplace_back(
+          JobChanged{job.record.id, JobState::kPending, JobState::kPending, *change.missed});
     } else if (change.from > 0) {
       begin_stop(job, StopCause::kResize,
                  Reason(ReasonCode::kResized, {{"from", change.from}, {"to", change.to}}));
@@ -330,9 +339,6 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
                                           std::map<NodeId, Cluster::Scratch>& books,
                                           std::set<JobId>& doomed) {
   const EngineJob& job = *change.job;
-  const Request& request = *job.requests.front();
-  change.at.clear();
-  change.victims.clear();
   if (!may_have(job.record.spec->roles.front(), change.to) ||
       std::any_of(change.places.begin(), change.places.end(), [this](const RoundPlace& place) {
         return place.tasks < 0 || place.node.value >= cluster.size();
@@ -341,9 +347,31 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
   }
   if (!queues.exists(job.queue))
     return Reason(ReasonCode::kQueueClosed, {{"queue", job.record.spec->queue}});
-  const QueueTree::Ask ask{&request, change.to};
+  std::optional<Reason> missed;
+  for (std::int64_t tasks = change.to; tasks > 0;) {
+    missed = bind_tasks(change, tasks, books, doomed);
+    if (!missed) break;
+    // One that waits begins with fewer, rather than not at all.
+    if (change.from > 0) return missed;
+    do --tasks;
+    while (tasks > 0 && !may_have(job.record.spec->roles.front(), tasks));
+  }
+  if (!missed) change.to = static_cast<std::int64_t>(change.at.size());
+  return missed;
+}
+
+// The first so many of its tasks that find room.
+std::optional<Reason> Engine::State::bind_tasks(RoundChange& change, std::int64_t tasks,
+                                                std::map<NodeId, Cluster::Scratch>& books,
+                                                std::set<JobId>& doomed) {
+  const EngineJob& job = *change.job;
+  const Request& request = *job.requests.front();
+  change.at.clear();
+  change.victims.clear();
+  const QueueTree::Ask ask{&request, tasks};
   if (auto over = queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree)) return over;
 
+  std::optional<Reason> missed;
   std::map<NodeId, Cluster::Scratch> taken;  // instead of `books`, once all is found
   for (const RoundPlace& place : change.places) {
     const auto [entry, fresh] = taken.try_emplace(place.node);
@@ -353,15 +381,19 @@ std::optional<Reason> Engine::State::bind(RoundChange& change,
     } else if (fresh) {
       cluster.planned(place.node, book);
     }
-    for (std::int32_t i = 0; i < place.tasks; ++i) {
+    for (std::int32_t i = 0; i < place.tasks && tasks > 0; ++i) {
       if (!cluster.usable(place.node) ||
-          !make_room(place.node, book, request, doomed, change.victims))
-        return no_room(cluster.record(place.node));
+          !make_room(place.node, book, request, doomed, change.victims)) {
+        missed = no_room(cluster.record(place.node));
+        break;
+      }
+      --tasks;
       const std::uint64_t devices = policy->choose(book.room(), request).devices;
       change.at.push_back({place.node, devices});
       Cluster::take_out(book, request, devices, kNoPartition);
     }
   }
+  if (tasks > 0) return missed;
   for (auto& [node, book] : taken) books[node] = std::move(book);
   doomed.insert(change.victims.begin(), change.victims.end());
   return std::nullopt;

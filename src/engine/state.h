@@ -326,6 +326,7 @@ struct Engine::State {
   void replan_shaken();
   void pull_forward();
   void start_due();
+  void start_in_slices();
   void follow_plans();
   void set_next_plan();
   void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;
@@ -337,6 +338,7 @@ struct Engine::State {
   // Device-nanoseconds of the task's holding in this run.
   std::int64_t executed_ns(const EngineJob& job, std::uint32_t task) const;
   void hold_round();
+  bool exceeds_limits(const EngineJob& job) const;
   RoundView round_view() const;
   void drop_stale_claims();
   void adopt_round(const RoundAnswer& answer);
@@ -344,6 +346,9 @@ struct Engine::State {
   bool bind_changes(std::vector<RoundChange>& changes);
   std::optional<Reason> bind(RoundChange& change, std::map<NodeId, Cluster::Scratch>& books,
                              std::set<JobId>& doomed);
+  std::optional<Reason> bind_tasks(RoundChange& change, std::int64_t tasks,
+                                   std::map<NodeId, Cluster::Scratch>& books,
+                                   std::set<JobId>& doomed);
   bool make_room(NodeId node, Cluster::Scratch& book, const Request& request,
                  const std::set<JobId>& doomed, std::vector<JobId>& victims);
   void evict_fillers_for(const RoundChange& change);

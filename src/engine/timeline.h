@@ -177,6 +177,7 @@ class Timeline {
   bool try_at(const PlanAsk& ask, DomainId home, Trial& trial);
   bool seat(Trial& trial, const PlanPart& part, std::uint32_t number, std::int64_t tasks,
             DomainId domain);
+  bool seat_evenly(const PlanAsk& ask, DomainId home, Trial& trial);
   bool seat_segments(const PlanAsk& ask, DomainId home, Trial& trial);
   void sort_along_tree(Reservation& plan) const;
   static bool is_more(const FreeSteps& before, const FreeSteps& now, Instant from);

@@ -16,7 +16,8 @@ Duration rounded_down(Duration run) {
 }
 
 bool needs_trial(const PlanAsk& ask) {
-  return ask.parts.size() != 1 || (ask.wish != nullptr && ask.wish->segments);
+  return ask.parts.size() != 1 ||
+         (ask.wish != nullptr && (ask.wish->segments || !ask.wish->spread.empty()));
 }
 
 }  // namespace
@@ -34,6 +35,14 @@ void Timeline::sort_along_tree(Reservation& plan) const {
               if (a.role != b.role) return a.role < b.role;
               return places_[a.node.value] < places_[b.node.value];
             });
+  std::vector<ReservedSeat> seats;
+  for (const ReservedSeat& seat : plan.seats) {
+    const bool same =
+        !seats.empty() && seats.back().node == seat.node && seats.back().role == seat.role;
+    if (same) seats.back().tasks += seat.tasks;
+    if (!same) seats.push_back(seat);
+  }
+  plan.seats = std::move(seats);
 }
 
 // --- Alike tasks ---
@@ -190,10 +199,39 @@ bool Timeline::seat_segments(const PlanAsk& ask, DomainId home, Trial& trial) {
   }
 }
 
+// Task after task into the domain that has fewest of them and room for it.
+bool Timeline::seat_evenly(const PlanAsk& ask, DomainId home, Trial& trial) {
+  std::vector<std::pair<std::int64_t, DomainId>> domains;  // and their tasks
+  for (const DomainId domain : domains_.tree().domains_at(ask.wish->spread)) {
+    if (domains_.tree().contains(home, domain)) domains.emplace_back(0, domain);
+  }
+  for (std::uint32_t p = 0; p < ask.parts.size(); ++p) {
+    auto open = domains;  // that may have room for this part
+    for (std::int64_t task = 0; task < ask.parts[p].tasks; ++task) {
+      bool seated = false;
+      while (!seated && !open.empty()) {
+        const auto fewest =
+            std::min_element(open.begin(), open.end(),
+                             [](const auto& a, const auto& b) { return a.first < b.first; });
+        seated = seat(trial, ask.parts[p], p, 1, fewest->second);
+        if (!seated) {
+          open.erase(fewest);
+          continue;
+        }
+        ++fewest->first;
+        for (auto& [tasks, domain] : domains) tasks += domain == fewest->second;
+      }
+      if (!seated) return false;
+    }
+  }
+  return true;
+}
+
 bool Timeline::try_at(const PlanAsk& ask, DomainId home, Trial& trial) {
   trial.until = end_of(trial.start, ask.run);
   trial.plan.start = trial.start;
   if (ask.wish != nullptr && ask.wish->segments) return seat_segments(ask, home, trial);
+  if (ask.wish != nullptr && !ask.wish->spread.empty()) return seat_evenly(ask, home, trial);
   // The part that asks for most on a node first.
   std::vector<std::uint32_t> order(ask.parts.size());
   for (std::uint32_t p = 0; p < order.size(); ++p) order[p] = p;

@@ -11,6 +11,15 @@
 
 namespace gridfold {
 
+// A row of a scaling table: how fast the job goes on devices of one model.
+struct DeclaredRate {
+  std::string device_model;
+  std::int32_t nodes = 1;  // 1: all tasks on one; 2: on two or more
+  std::int32_t tasks = 0;
+  double steps_per_second = 0;  // 0: it cannot run so
+  friend bool operator==(const DeclaredRate&, const DeclaredRate&) = default;
+};
+
 // What the job says of itself. A policy that plans by goodput needs the batch;
 // the others use only what they know of.
 struct TrainingDeclaration {
@@ -22,6 +31,8 @@ struct TrainingDeclaration {
   std::int64_t max_local_batch = 0;  // and what it can hold at most
   Known<std::int64_t> epochs;        // its declared length
   Known<Duration> deadline;          // from its submission
+  Known<std::int64_t> steps;         // its declared length in steps, for who plans by rates
+  std::vector<DeclaredRate> rates;   // measured before; sizes that are missing are not known
   friend bool operator==(const TrainingDeclaration&, const TrainingDeclaration&) = default;
 };
 

@@ -354,7 +354,7 @@ bool Gridfold::reserve() {
   bool changed = false;
   for (std::size_t k = 0; k < ledgers_.size(); ++k) {
     ledgers_[k].refresh(*cluster_);
-    reservations_[k].update(*cluster_, ledgers_[k], mix_, recent_, departures_);
+    reservations_[k].update(*cluster_, ledgers_[k], mix_, recent_);
     changed |= guards_[k].update(ledgers_[k]);
     balances_[k].update(*cluster_, ledgers_[k], guards_[k].is_raised());
   }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kPart = 1024;  // fractions of a task
 
-// Where more is asked for than there is, nodes that drain would only be filled
-// by force: then what is idle is left alone.
-constexpr std::int64_t kDrainAboveIdlePercent = 7;
-
 // The root, rounded down.
 std::int64_t square_root(std::int64_t value) {
   std::int64_t root = 0;
@@ -68,7 +64,7 @@ bool BlockReservation::eats_into(NodeId node, std::int32_t devices, std::int32_t
 }
 
 void BlockReservation::update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
-                              const LearnedMix& recent, Departures departures) {
+                              const LearnedMix& recent) {
   kept_.resize(cluster.size());
   keys_.resize(cluster.size());
   next_.resize(cluster.size());
@@ -81,7 +77,7 @@ void BlockReservation::update(Cluster& cluster, const IdleLedger& ledger, const 
     while (last < wants_.size() && wants_[last].devices == wants_[first].devices) ++last;
     record_levels(above, wants_[first].devices);
     above = wants_[first].devices;
-    keep_size(cluster, ledger, first, last, departures);
+    keep_size(cluster, ledger, first, last);
     first = last;
   }
   record_levels(above, 1);
@@ -143,7 +139,7 @@ void BlockReservation::raise_wants(const IdleLedger& ledger, const LearnedMix& r
 
 // Wants of one size, [first, last) of wants_.
 void BlockReservation::keep_size(const Cluster& cluster, const IdleLedger& ledger,
-                                 std::size_t first, std::size_t last, Departures departures) {
+                                 std::size_t first, std::size_t last) {
   std::int64_t expected = 0;
   std::int64_t observed = 0;
   for (std::size_t i = first; i < last; ++i) {
@@ -156,17 +152,13 @@ void BlockReservation::keep_size(const Cluster& cluster, const IdleLedger& ledge
     carry += wants_[i].expected * factor / kPart;
     const std::int64_t count = (carry + kPart / 2) / kPart;
     carry -= count * kPart;
-    const std::int64_t missing = keep_on_blocks(cluster, ledger, wants_[i], count);
-    const bool has_slack =
-        ledger.idle_share() * 100 > ledger.capacity_share() * kDrainAboveIdlePercent;
-    if (departures == Departures::kSeen && missing > 0 && has_slack)
-      drain_for(cluster, ledger, wants_[i], missing);
+    keep_on_blocks(cluster, ledger, wants_[i], count);
   }
 }
 
-// How many of `count` blocks there was no room for.
-std::int64_t BlockReservation::keep_on_blocks(const Cluster& cluster, const IdleLedger& ledger,
-                                              const Want& want, std::int64_t count) {
+// So many blocks, or as many as there is room for.
+void BlockReservation::keep_on_blocks(const Cluster& cluster, const IdleLedger& ledger,
+                                      const Want& want, std::int64_t count) {
   const auto visit = [&](std::uint32_t rank) {
     const NodeId node = ledger.at_rank(rank);
     Room& taken = taken_[node.value];
@@ -183,32 +175,6 @@ std::int64_t BlockReservation::keep_on_blocks(const Cluster& cluster, const Idle
     return count > 0;
   };
   for (std::int32_t whole = want.devices; whole <= ledger.most_devices() && count > 0; ++whole)
-    ledger.with_whole(whole).walk(visit);
-  return count;
-}
-
-// Tasks leave: nodes that are nearest to having such a block are kept from
-// others, so that they drain.
-void BlockReservation::drain_for(const Cluster& cluster, const IdleLedger& ledger, const Want& want,
-                                 std::int64_t count) {
-  const auto accepted = [&](NodeId node) {
-    return want.models == nullptr ||
-           idle_for(cluster.room(node), ledger.device_class(), *want.models) > 0;
-  };
-  const auto visit = [&](std::uint32_t rank) {
-    const NodeId node = ledger.at_rank(rank);
-    Room& taken = taken_[node.value];
-    if (taken.whole == 0 && ledger.node(node).devices >= want.devices &&
-        cluster.record(node).spec.cpu.value >= want.cpu && accepted(node)) {
-      taken = {ledger.node(node).whole, cluster.room(node).cpu};
-      taking_.push_back(node);
-      --count;
-    }
-    return count > 0;
-  };
-  const std::int32_t least = std::max(1, want.devices / 2);
-  for (std::int32_t whole = std::min(want.devices - 1, ledger.most_devices());
-       whole >= least && count > 0; --whole)
     ledger.with_whole(whole).walk(visit);
 }
 

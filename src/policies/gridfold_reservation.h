@@ -14,7 +14,6 @@
 #include "engine/cluster.h"
 #include "policies/gridfold_ledger.h"
 #include "policies/gridfold_mix.h"
-#include "policies/gridfold_tables.h"
 
 namespace gridfold {
 
@@ -24,7 +23,7 @@ class BlockReservation {
   // first, and touches the nodes where that has changed. `ledger` is up to date;
   // `recent` is the mix of the last arrivals alone.
   void update(Cluster& cluster, const IdleLedger& ledger, const LearnedMix& mix,
-              const LearnedMix& recent, Departures departures);
+              const LearnedMix& recent);
 
   // Equal for nodes of which the same is kept; 0: nothing is.
   std::uint64_t key_of(NodeId node) const {
@@ -62,11 +61,9 @@ class BlockReservation {
   void collect_wants(const IdleLedger& ledger, const LearnedMix& mix);
   void raise_wants(const IdleLedger& ledger, const LearnedMix& recent);
   void keep_size(const Cluster& cluster, const IdleLedger& ledger, std::size_t first,
-                 std::size_t last, Departures departures);
-  std::int64_t keep_on_blocks(const Cluster& cluster, const IdleLedger& ledger, const Want& want,
-                              std::int64_t count);
-  void drain_for(const Cluster& cluster, const IdleLedger& ledger, const Want& want,
-                 std::int64_t count);
+                 std::size_t last);
+  void keep_on_blocks(const Cluster& cluster, const IdleLedger& ledger, const Want& want,
+                      std::int64_t count);
   void record_levels(std::int32_t above, std::int32_t below);
   void publish(Cluster& cluster);
 

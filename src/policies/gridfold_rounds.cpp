@@ -4,15 +4,16 @@
 #include <array>
 #include <cmath>
 
+#include "planner/type_shares.h"
 #include "policies/deadline_jobs.h"
+#include "policies/declared_rates.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
-#include "policies/share_out.h"
+#include "policies/type_seating.h"
 
 namespace gridfold {
 namespace {
 
-constexpr double kNotOffered = 1e9;  // more than any sum of costs
 // A task with a deadline that finds no place costs more than all moves.
 constexpr double kShort = 1e6;
 constexpr double kReferenceSeconds = 600;
@@ -23,6 +24,10 @@ constexpr std::array<std::string_view, 4> kKnowledge = {"declared", "nothing", "
 constexpr RoundKnowledge kKnowledgeOf[] = {RoundKnowledge::kDeclared, RoundKnowledge::kNothing,
                                            RoundKnowledge::kShared, RoundKnowledge::kProfiled};
 
+constexpr std::array<std::string_view, 2> kObjectives = {"completion", "makespan"};
+// What a device that the makespan does not need is worth beside one that it does.
+constexpr double kSpare = 1e-3;
+
 }  // namespace
 
 Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options) {
@@ -30,6 +35,8 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
   GridfoldRoundsOptions own;
   own.round = settings.duration("round", options.round);
   own.knows = kKnowledgeOf[settings.choice("knows", kKnowledge)];
+  own.objective = settings.choice("objective", kObjectives) == 0 ? RoundObjective::kCompletion
+                                                                 : RoundObjective::kMakespan;
   own.restart = settings.duration("restart", own.restart);
   own.order =
       static_cast<double>(settings.number("order_percent", std::lround(own.order * 100), 0, 300)) /
@@ -58,15 +65,45 @@ GridfoldRounds::GridfoldRounds(const GridfoldRoundsOptions& options)
     : options_(options),
       deadlines_({.restart = options.restart.in_seconds(), .round = options.round.in_seconds()}) {}
 
-double GridfoldRounds::speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const {
-  if (tasks == 0) return 0;
-  if (part.fair_goodput <= 0) return tasks / part.fair_tasks;
-  return part.page->goodput(nodes, tasks) / part.fair_goodput;
+double GridfoldRounds::fair_speed(const Part& part, std::span<const RoundType> types) const {
+  const RoundJob& job = *part.job;
+  if (!declares_rates(*job.spec)) {
+    if (!part.page->is_fitted()) return 0;
+    std::int32_t node_devices = 1;
+    for (const RoundType& type : types) node_devices = std::max(node_devices, type.node_devices);
+    const std::int32_t node_tasks = std::max(1, node_devices / job.devices_each());
+    const auto fair =
+        std::min(static_cast<std::int32_t>(part.fair_tasks), job.spec->roles.front().count);
+    return part.page->goodput((fair + node_tasks - 1) / node_tasks, fair);
+  }
+  double speed = 0;
+  double devices = 0;
+  for (const RoundType& type : types) {
+    double best = 0;
+    for (const DeclaredRate& rate : job.spec->training->rates) {
+      if (rate.device_model == type.model) best = std::max(best, rate.steps_per_second);
+    }
+    speed += best * type.devices;
+    devices += type.devices;
+  }
+  return devices > 0 ? speed / devices : 0;
 }
 
-double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t tasks,
-                            bool moved) const {
-  double speed = speedup(part, nodes, tasks);
+double GridfoldRounds::speedup(const Part& part, const RoundType& type, std::int32_t nodes,
+                               std::int32_t tasks) const {
+  if (tasks == 0) return 0;
+  if (part.fair_speed <= 0) return declares_rates(*part.job->spec) ? 0 : tasks / part.fair_tasks;
+  return speed_on(*part.job, *part.page, type, nodes, tasks) / part.fair_speed;
+}
+
+double GridfoldRounds::cost(const Part& part, std::span<const RoundType> types, std::size_t type,
+                            std::int32_t nodes, std::int32_t tasks, bool moved) const {
+  double speed = speedup(part, types[type], nodes, tasks);
+  if (!part.shares.empty() && tasks > 0) {
+    const double devices = tasks * part.job->devices_each();
+    return -(part.shares[type] + kSpare * speed) * devices;
+  }
+  if (!part.shares.empty()) return 0;
   if (moved && speed > 0) {
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
@@ -75,10 +112,9 @@ double GridfoldRounds::cost(const Part& part, std::int32_t nodes, std::int32_t t
 }
 
 Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
-  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training ||
-      !job.spec->training->epochs.is_known()) {
-    return Unknown{};
-  }
+  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training) return Unknown{};
+  if (const auto steps = declared_steps_left(job); steps.is_known()) return steps;
+  if (!job.spec->training->epochs.is_known()) return Unknown{};
   const auto epochs = static_cast<double>(job.spec->training->epochs.value());
   double epoch_steps = 0;
   double done = 0;
@@ -99,12 +135,13 @@ Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
 double GridfoldRounds::seconds_left(const Part& part) const {
   const RoundJob& job = *part.job;
   const Known<double> steps = steps_left(job);
-  if (steps.is_known() && part.fair_goodput > 0) return steps.value() / part.fair_goodput;
+  if (steps.is_known() && part.fair_speed > 0) return steps.value() / part.fair_speed;
   // As much as it had.
   return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
 }
 
-std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view) {
+std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view,
+                                                           std::span<const RoundType> types) const {
   const RoundMeasures measures = measures_of(view);
   std::vector<Part> parts;
   parts.reserve(view.jobs.size());
@@ -113,22 +150,72 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.job = &job;
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
-    part.node_tasks = measures.tasks_a_node(each);
+    const std::int32_t count = job.spec->roles.front().count;
     part.fair_tasks = measures.fair_tasks(each);
-    if (part.page->is_fitted()) {
-      const auto fair =
-          std::min(static_cast<std::int32_t>(part.fair_tasks), job.spec->roles.front().count);
-      part.fair_goodput = part.page->goodput((fair + part.node_tasks - 1) / part.node_tasks, fair);
-    }
+    part.fair_speed = fair_speed(part, types);
     part.held = task_count(job.places);
-    part.most_tasks = std::min({std::max(options_.growth * part.page->most_measured(), 1),
-                                job.spec->roles.front().count, measures.devices / each});
+    part.held_type = type_of(types, job);
+    part.most_tasks = declares_rates(*job.spec)
+                          ? std::min(count, measures.devices / each)
+                          : std::min({std::max(options_.growth * part.page->most_measured(), 1),
+                                      count, measures.devices / each});
     part.left = std::max(seconds_left(part), kLeastSeconds);
     part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
                            options_.order);
     parts.push_back(part);
   }
   return parts;
+}
+
+void GridfoldRounds::add_makespan_shares(std::vector<Part>& parts,
+                                         std::span<const RoundType> types) {
+  std::vector<SharedJob> gangs;
+  std::vector<Part*> of_gang;
+  std::vector<std::int32_t> devices;
+  for (const RoundType& type : types) devices.push_back(type.devices);
+  for (Part& part : parts) {
+    const RoundJob& job = *part.job;
+    const Role& role = job.spec->roles.front();
+    const auto left = declared_steps_left(job);
+    if (!declares_rates(*job.spec) || !left.is_known() || role.min != role.count) continue;
+    SharedJob& gang = gangs.emplace_back();
+    gang.devices = role.count * job.devices_each();
+    gang.steps_left = left.value();
+    for (const RoundType& type : types) {
+      const std::int32_t nodes = type.fewest_nodes(role.count, job.devices_each());
+      const bool fits = may_run_on(job, type) && gang.devices <= type.devices;
+      gang.rates.push_back(fits ? speed_on(job, *part.page, type, nodes, role.count) : 0);
+    }
+    of_gang.push_back(&part);
+  }
+  const auto answer = makespan_shares(gangs, devices, steps_);
+  if (!answer) return;  // by their costs, then
+  for (std::size_t g = 0; g < of_gang.size(); ++g) of_gang[g]->shares = answer->shares[g];
+}
+
+ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType> types,
+                                    std::size_t type) const {
+  const RoundJob& job = *part.job;
+  ShareCurve curve;
+  curve.devices_each = job.devices_each();
+  const std::int32_t node_tasks = std::max(1, types[type].node_devices / curve.devices_each);
+  curve.costs.push_back(cost(part, types, type, 0, 0, true));
+  if (!may_run_on(job, types[type])) return curve;
+  for (std::int32_t n = 1; n <= std::max(part.most_tasks, part.held); ++n) {
+    const bool stays = n == part.held && type == part.held_type;
+    // Beyond one node whole ones only: what is left of a node that is shared
+    // out finds nobody that it fits. A scaling table says itself what is well.
+    const bool is_whole = n <= node_tasks || n % node_tasks == 0 || declares_rates(*job.spec);
+    const std::int32_t nodes =
+        stays ? static_cast<std::int32_t>(job.places.size()) : (n + node_tasks - 1) / node_tasks;
+    if (!may_have(job, n) || (!stays && !is_whole) ||
+        (declares_rates(*job.spec) && speedup(part, types[type], nodes, n) <= 0)) {
+      curve.costs.push_back(kNotOffered);
+      continue;
+    }
+    curve.costs.push_back(cost(part, types, type, nodes, n, !stays));
+  }
+  return curve;
 }
 
 GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
@@ -153,53 +240,47 @@ GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
   return timed;
 }
 
-std::vector<std::int32_t> GridfoldRounds::share(const std::vector<Part>& parts, Timed& timed,
-                                                std::int32_t devices) {
-  if (timed.jobs.empty()) return share_by_work(parts, timed, devices);
+std::vector<std::int32_t> GridfoldRounds::least_of(const std::vector<Part>& parts, Timed& timed,
+                                                   std::int32_t devices) {
   std::vector<std::int32_t> least = deadlines_.least(timed.jobs, devices);
   // Among none but jobs with deadlines what is lent reaches the late ones too.
   for (std::size_t i = timed.jobs.size(); timed.jobs.size() < parts.size() && i-- > 0;) {
     if (deadlines_.can_alone(timed.jobs[i])) continue;
-    timed.jobs.erase(timed.jobs.begin() + static_cast<std::ptrdiff_t>(i));
-    timed.parts.erase(timed.parts.begin() + static_cast<std::ptrdiff_t>(i));
-    least.erase(least.begin() + static_cast<std::ptrdiff_t>(i));
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    timed.jobs.erase(timed.jobs.begin() + at);
+    timed.parts.erase(timed.parts.begin() + at);
+    least.erase(least.begin() + at);
   }
-  for (std::size_t i = 0; i < least.size(); ++i) devices -= least[i] * timed.jobs[i].devices_each;
-  std::vector<std::int32_t> tasks = share_by_work(parts, timed, devices);
-  for (std::size_t i = 0; i < parts.size(); ++i) devices -= tasks[i] * parts[i].job->devices_each();
-  deadlines_.lend(timed.jobs, devices, least);
-  steps_ += deadlines_.steps();
-  for (std::size_t i = 0; i < least.size(); ++i) tasks[timed.parts[i]] = least[i];
-  return tasks;
+  return least;
 }
 
-std::vector<std::int32_t> GridfoldRounds::share_by_work(const std::vector<Part>& parts,
-                                                        const Timed& timed, std::int32_t devices) {
-  std::vector<ShareCurve> curves;
-  curves.reserve(parts.size());
-  for (const auto& part : parts) {
-    ShareCurve curve;
-    curve.devices_each = part.job->devices_each();
-    if (std::binary_search(timed.parts.begin(), timed.parts.end(), curves.size())) {
-      curve.costs.push_back(0);
-      curves.push_back(std::move(curve));
-      continue;
-    }
-    for (std::int32_t n = 0; n <= std::max(part.most_tasks, part.held); ++n) {
-      const bool stays = n == part.held && n > 0;
-      // Beyond one node whole ones only: what is left of a node that is shared
-      // out finds nobody that it fits.
-      if (!stays && n > part.node_tasks && n % part.node_tasks != 0) {
-        curve.costs.push_back(kNotOffered);
-        continue;
+std::vector<TypeChoice> GridfoldRounds::choose(const std::vector<Part>& parts,
+                                               std::span<const RoundType> types, Timed& timed) {
+  std::vector<std::int32_t> devices;
+  for (const RoundType& type : types) devices.push_back(type.devices);
+  std::vector<std::int32_t> least;
+  if (!timed.jobs.empty()) least = least_of(parts, timed, devices.front());
+  for (std::size_t i = 0; i < least.size(); ++i)
+    devices.front() -= least[i] * timed.jobs[i].devices_each;
+
+  std::vector<std::vector<ShareCurve>> curves(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t t = 0; t < types.size(); ++t) {
+      if (timed.has(i)) {
+        curves[i].push_back({{0}, parts[i].job->devices_each()});
+      } else {
+        curves[i].push_back(curve_of(parts[i], types, t));
       }
-      const std::int32_t nodes = stays ? static_cast<std::int32_t>(part.job->places.size())
-                                       : (n + part.node_tasks - 1) / part.node_tasks;
-      curve.costs.push_back(cost(part, nodes, n, !stays));
     }
-    curves.push_back(std::move(curve));
   }
-  return share_out(curves, devices, steps_);
+  std::vector<TypeChoice> choices = choose_types(curves, devices, steps_);
+  if (timed.jobs.empty()) return choices;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    devices.front() -= choices[i].tasks * parts[i].job->devices_each();
+  deadlines_.lend(timed.jobs, devices.front(), least);
+  steps_ += deadlines_.steps();
+  for (std::size_t i = 0; i < least.size(); ++i) choices[timed.parts[i]] = {0, least[i]};
+  return choices;
 }
 
 RoundPlan GridfoldRounds::plan(const RoundView& view) {
@@ -207,22 +288,23 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   if (view.jobs.empty() || view.nodes.empty()) return {};
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
-  const std::vector<Part> parts = parts_of(view);
-  Timed timed = timed_of(parts, view);
-  const auto tasks = share(parts, timed, device_count(view.nodes));
-  std::vector<SeatWish> wishes;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    wishes.push_back({parts[i].job, tasks[i], parts[i].held > 0 && parts[i].held == tasks[i]});
-  }
-  const auto places = seat_best(
-      view.nodes, std::move(wishes),
+  const std::vector<RoundType> types = types_of(view.nodes);
+  std::vector<Part> parts = parts_of(view, types);
+  if (options_.objective == RoundObjective::kMakespan) add_makespan_shares(parts, types);
+
+  Timed timed;
+  if (types.size() == 1) timed = timed_of(parts, view);
+  const std::vector<TypeChoice> choices = choose(parts, types, timed);
+  std::vector<TypeSeat> seats;
+  for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
+  const auto places = seat_types(
+      types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
-        const bool stays = std::equal(at.begin(), at.end(), parts[i].job->places.begin(),
-                                      parts[i].job->places.end());
-        if (std::binary_search(timed.parts.begin(), timed.parts.end(), i)) {
-          return kShort * (tasks[i] - task_count(at)) + (stays ? 0 : 1);
-        }
-        return cost(parts[i], static_cast<std::int32_t>(at.size()), task_count(at), !stays);
+        const auto& held = parts[i].job->places;
+        const bool stays = std::equal(at.begin(), at.end(), held.begin(), held.end());
+        if (timed.has(i)) return kShort * (choices[i].tasks - task_count(at)) + (stays ? 0 : 1);
+        return cost(parts[i], types, choices[i].type, static_cast<std::int32_t>(at.size()),
+                    task_count(at), !stays);
       },
       steps_);
   RoundPlan plan;

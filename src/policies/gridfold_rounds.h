@@ -5,8 +5,12 @@
 //
 // where the fair share lies on the fewest nodes, and the weight falls with the
 // work that is left, so that short jobs come first and long ones are never
-// without: (reference / seconds left)^order. A change of places is reckoned by
-// what a restart leaves of the time until the next change or the job's end.
+// without: (reference / seconds left)^order. A change of places is reckoned by what a restart
+// leaves of the time until the next change or the job's end. Devices of several types are shared
+// out at once: how fast a job goes on each is a part of the choice.
+//
+// With the objective `makespan`, gangs that declare their rates and their length
+// get what lets all of them end soonest (type_shares.h); other jobs as before.
 //
 // What it may use is a setting:
 //   nothing   the job's own reports; what is left is guessed from what it had
@@ -14,12 +18,13 @@
 //   shared    and what jobs of the same program reported
 //   profiled  as declared, but of jobs with a deadline the world's true speeds
 //
-// Jobs that declare a deadline, and of which speed and length are known, come
-// first with the least that meets it (deadline_shares.h); the others share what
-// that leaves, those that are too late among them, and what is left then is lent
-// to the former.
+// Where all devices are of one type, jobs that declare a deadline, and of which
+// speed and length are known, come first with the least that meets it
+// (deadline_shares.h); the others share what that leaves, those that are too late
+// among them, and what is left then is lent to the former.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,15 +37,18 @@
 #include "policies/goodput_book.h"
 #include "policies/program_book.h"
 #include "policies/registry.h"
-#include "policies/round_seating.h"
+#include "policies/round_types.h"
+#include "policies/type_choice.h"
 
 namespace gridfold {
 
 enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared, kProfiled };
+enum class RoundObjective : std::uint8_t { kCompletion, kMakespan };
 
 struct GridfoldRoundsOptions {
   Duration round = Duration::seconds(60);
   RoundKnowledge knows = RoundKnowledge::kDeclared;
+  RoundObjective objective = RoundObjective::kCompletion;
   Duration restart = Duration::seconds(30);  // what it reckons a restart costs
   double order = 0.45;                       // exponent of the work left
   double evenness = 0.7;  // exponent of speed-ups: the more, the more alike they become
@@ -65,33 +73,44 @@ class GridfoldRounds final : public RoundPolicy {
   struct Part {
     const RoundJob* job = nullptr;
     const GoodputPage* page = nullptr;
-    double fair_goodput = 0;  // 0: nothing is known of its speed
+    double fair_speed = 0;  // steps a second; 0: nothing is known of its speed
     double fair_tasks = 1;
     double left = 0;  // seconds, on a fair share
     double weight = 1;
     std::int32_t most_tasks = 0;
-    std::int32_t node_tasks = 1;
     std::int32_t held = 0;
+    std::size_t held_type = 0;
+    std::vector<double> shares;  // of its time, by type, for the makespan; none: by its cost
   };
   // The jobs that are served by their deadlines, by their numbers in the view.
   struct Timed {
     std::vector<std::size_t> parts;
     std::vector<DeadlineJob> jobs;
+    bool has(std::size_t part) const {
+      return std::binary_search(parts.begin(), parts.end(), part);
+    }
   };
-  std::vector<Part> parts_of(const RoundView& view);
-  double speedup(const Part& part, std::int32_t nodes, std::int32_t tasks) const;
-  double cost(const Part& part, std::int32_t nodes, std::int32_t tasks, bool moved) const;
+  std::vector<Part> parts_of(const RoundView& view, std::span<const RoundType> types) const;
+  void add_makespan_shares(std::vector<Part>& parts, std::span<const RoundType> types);
+  // On a fair share: for a scaling table an equal part of every type.
+  double fair_speed(const Part& part, std::span<const RoundType> types) const;
+  // In fair shares.
+  double speedup(const Part& part, const RoundType& type, std::int32_t nodes,
+                 std::int32_t tasks) const;
+  double cost(const Part& part, std::span<const RoundType> types, std::size_t type,
+              std::int32_t nodes, std::int32_t tasks, bool moved) const;
   // Seconds that the job needs on a fair share to its end.
   double seconds_left(const Part& part) const;
-  // Steps of its initial batch to its declared end.
+  // Steps to its declared end.
   Known<double> steps_left(const RoundJob& job) const;
   Timed timed_of(const std::vector<Part>& parts, const RoundView& view) const;
-  // Tasks of each part. Takes out of `timed` those that are served by their work
-  // after all: who is too late, while there are others that are.
-  std::vector<std::int32_t> share(const std::vector<Part>& parts, Timed& timed,
-                                  std::int32_t devices);
-  std::vector<std::int32_t> share_by_work(const std::vector<Part>& parts, const Timed& timed,
-                                          std::int32_t devices);
+  // Their tasks for their deadlines. Takes out those that are served by their
+  // work after all: who is too late, while there are others that are.
+  std::vector<std::int32_t> least_of(const std::vector<Part>& parts, Timed& timed,
+                                     std::int32_t devices);
+  std::vector<TypeChoice> choose(const std::vector<Part>& parts, std::span<const RoundType> types,
+                                 Timed& timed);
+  ShareCurve curve_of(const Part& part, std::span<const RoundType> types, std::size_t type) const;
 
   GridfoldRoundsOptions options_;
   GoodputBook book_;

@@ -186,7 +186,7 @@ TEST(GridfoldTest, MultiGpuTasksRespectWhatIsKeptForLargerOnes) {
   for (int i = 0; i < 4; ++i) mix.add(grid.cluster.compile(task(60, 8)));
   IdleLedger ledger(0);
   ledger.refresh(grid.cluster);
-  kept.update(grid.cluster, ledger, mix, mix, Departures::kNone);
+  kept.update(grid.cluster, ledger, mix, mix);
   // The last node first for one as large as the largest.
   EXPECT_TRUE(kept.eats_into(NodeId(2), 1, 7, 63000));
   EXPECT_TRUE(kept.eats_into(NodeId(2), 4, 4, 32000));
@@ -214,7 +214,7 @@ TEST(GridfoldTest, AMixThatTurnsIsFollowedBeforeItIsLearned) {
   };
   const auto kept = [&](const LearnedMix& last) {
     BlockReservation reservation;
-    reservation.update(grid.cluster, ledger, mix, last, Departures::kNone);
+    reservation.update(grid.cluster, ledger, mix, last);
     int nodes = 0;
     for (std::uint32_t i = 0; i < grid.cluster.size(); ++i)
       nodes += reservation.key_of(NodeId(i)) != 0;

@@ -10,6 +10,7 @@
 #include "policies/equal_shares.h"
 #include "policies/fgd.h"
 #include "policies/fifo.h"
+#include "policies/gavel.h"
 #include "policies/gpu_clustering.h"
 #include "policies/gpu_packing.h"
 #include "policies/gridfold.h"
@@ -18,6 +19,7 @@
 #include "policies/pollux.h"
 #include "policies/random.h"
 #include "policies/settings.h"
+#include "policies/sia.h"
 #include "policies/tiresias.h"
 
 namespace gridfold {
@@ -87,6 +89,12 @@ Made make_pollux(const PolicyOptions& options) {
   return make_rounds<Pollux>(read_pollux_options, options);
 }
 
+Made make_gavel(const PolicyOptions& options) {
+  return make_rounds<Gavel>(read_gavel_options, options);
+}
+
+Made make_sia(const PolicyOptions& options) { return make_rounds<Sia>(read_sia_options, options); }
+
 Made make_tiresias(const PolicyOptions& options) {
   return make_rounds<Tiresias>(read_tiresias_options, options);
 }
@@ -123,12 +131,14 @@ constexpr std::array kPolicies = {
     Entry{"equal_shares", make_equal_shares},
     Entry{"fgd", make_fgd},
     Entry{"fifo", make_fifo},
+    Entry{"gavel", make_gavel},
     Entry{"gpu_clustering", make_gpu_clustering},
     Entry{"gpu_packing", make_gpu_packing},
     Entry{"gridfold", make_gridfold},
     Entry{"optimus", make_optimus},
     Entry{"pollux", make_pollux},
     Entry{"random", make_random},
+    Entry{"sia", make_sia},
     Entry{"tiresias", make_tiresias},
 };
 

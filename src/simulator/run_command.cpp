@@ -70,6 +70,12 @@ Result<SeedInputs> inputs_of_seed(const Inputs& inputs, const RunSettings& setti
     give_limits(own.workload, own.arrivals, limits);
   }
   if (inputs.then) own.workload = joined(own.workload, *inputs.then);
+  if (settings.consolidation.consolidate == Consolidate::kOn) {
+    for (JobSpec& shape : own.workload.shapes) {
+      shape.checkpoint = Checkpoint{};
+      shape.checkpoint->interval = Duration::minutes(5);
+    }
+  }
   return own;
 }
 
@@ -97,7 +103,9 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.seed = seed;
   simulation.engine.tie_break = settings.tie_break;
   simulation.engine.backfill = settings.backfill;
+  simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
+  simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;
   if (settings.mode == RunMode::kSaturation) {

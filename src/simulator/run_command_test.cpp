@@ -54,6 +54,19 @@ TEST(SimRun, LatenciesAreAdded) {
   EXPECT_EQ(run(options)["makespan_seconds"], 3610 + 3 * 6);
 }
 
+TEST(SimRun, WorkIsMovedWhereThatIsAllowed) {
+  // Two nodes of 8: a short job and a long one of 4 on each, then one of 8.
+  auto options = options_for("nodes=2,gpus=8", test_data("traces/halves_then_whole.yaml"));
+  const auto stayed = run(options);
+  EXPECT_EQ(stayed["jobs"]["gave_up_place"], 0);
+  EXPECT_EQ(stayed["makespan_seconds"], 3600 + 601);
+  options.set = {{"consolidate", "on"}};
+  const auto moved = run(options);
+  EXPECT_EQ(moved["jobs"]["gave_up_place"], 1);
+  EXPECT_EQ(moved["jobs"]["succeeded"], 5);
+  EXPECT_EQ(moved["wait_p99_seconds"], 0);
+}
+
 TEST(SimRun, OwnTimesOfAPodList) {
   const auto result = run(options_for(test_data("traces/nodes.csv"), test_data("traces/pods.csv")));
   EXPECT_EQ(result["jobs"]["succeeded"], 4);

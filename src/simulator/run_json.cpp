@@ -61,6 +61,8 @@ void write_series(JsonWriter& json, std::string_view name, const std::vector<dou
   json.end_array();
 }
 
+void write_starts(JsonWriter& json, const StartScore& score);
+
 void write_result(JsonWriter& json, const RunDescription& description,
                   const SimulationResult& result) {
   json.key("decisions_sha256").string(result.decisions_sha256);
@@ -78,6 +80,7 @@ void write_result(JsonWriter& json, const RunDescription& description,
   json.key("cancelled").number(result.counts.cancelled);
   json.key("waiting").number(result.waiting);
   json.key("infeasible").number(result.infeasible);
+  json.key("gave_up_place").number(result.counts.gave_up);
   json.end_object();
   if (description.capacity.gpu_thousandths > 0) {
     json.key("gpu_allocated_ratio").real(rounded(result.gpu_allocated));
@@ -99,6 +102,25 @@ void write_result(JsonWriter& json, const RunDescription& description,
     json.key("gpu_utilisation_mean_ratio").real(rounded(result.gpu_utilisation));
   }
   json.key("cpu_utilisation_mean_ratio").real(rounded(result.cpu_utilisation));
+  if (description.settings.estimates > Duration{}) write_starts(json, result.starts);
+}
+
+// Where starts were estimated.
+void write_starts(JsonWriter& json, const StartScore& score) {
+  const auto share = [&](const char* name, std::int64_t part) {
+    json.key(name).real(rounded(static_cast<double>(part) / static_cast<double>(score.estimates)));
+  };
+  json.key("start_estimates").begin_object();
+  json.key("jobs").number(score.jobs).key("estimates").number(score.estimates);
+  if (score.estimates > 0) {
+    json.key("start_band_coverage_ratio").real(rounded(score.coverage()));
+    json.key("start_band_first_coverage_ratio").real(rounded(score.first_coverage()));
+    share("start_before_band_ratio", score.below);
+    share("start_after_band_ratio", score.above);
+    json.key("start_estimate_error_p50_seconds").real(rounded(summarise(score.errors).p50_seconds));
+    json.key("start_band_width_p50_seconds").real(rounded(summarise(score.widths).p50_seconds));
+  }
+  json.end_object();
 }
 
 std::vector<double> mean_series(std::span<const SeedResult> results,
@@ -149,6 +171,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.counts.succeeded += result.counts.succeeded;
     mean.counts.failed += result.counts.failed;
     mean.counts.cancelled += result.counts.cancelled;
+    mean.counts.gave_up += result.counts.gave_up;
     mean.waiting += result.waiting;
     mean.infeasible += result.infeasible;
     makespan += static_cast<double>(result.makespan.ns) / runs;
@@ -158,6 +181,7 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.gpu_demand_blocked += result.gpu_demand_blocked / runs;
     mean.fragmentation += result.fragmentation / runs;
     mean.bounded_slowdown += result.bounded_slowdown / runs;
+    mean.starts.add(result.starts);
   }
   mean.decisions_sha256 = sha256_hex(hashes);
   mean.makespan = Duration{static_cast<std::int64_t>(makespan)};

@@ -59,6 +59,8 @@ void RunMetrics::committed(Instant now, const Decisions& decisions) {
       touched_.push_back(launch->allocation.node);
     } else if (const auto* change = std::get_if<JobChanged>(&decision)) {
       job_changed(now, *change);
+    } else if (const auto* preempted = std::get_if<Preempted>(&decision)) {
+      gave_up_ += static_cast<std::int64_t>(preempted->victims.size());
     }
   }
   if (canonical_.size() >= kHashedAtOnce) hash_decisions();
@@ -114,6 +116,7 @@ std::vector<NodeId> RunMetrics::take_touched_nodes() {
 
 RunMetrics::Counts RunMetrics::counts() const {
   Counts counts;
+  counts.gave_up = gave_up_;
   for (const auto& job : jobs_) {
     ++counts.submitted;
     counts.succeeded += job.state == JobState::kSucceeded;

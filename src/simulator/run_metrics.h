@@ -54,6 +54,7 @@ class RunMetrics {
   // --- At the end ---
   struct Counts {
     std::int64_t submitted = 0, succeeded = 0, failed = 0, cancelled = 0;
+    std::int64_t gave_up = 0;  // times that a job lost its place to another
   };
   Counts counts() const;
   // Of what counted jobs asked for, thousandths of GPUs: all of it, and that of
@@ -100,6 +101,7 @@ class RunMetrics {
   UsagePoint usage_;
   std::vector<UsagePoint> history_;
   std::vector<NodeId> touched_;
+  std::int64_t gave_up_ = 0;
   Instant last_end_{};
   Sha256 decisions_;
   std::string canonical_;  // of decisions not yet hashed

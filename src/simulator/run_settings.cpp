@@ -1,5 +1,7 @@
 #include "simulator/run_settings.h"
 
+#include <limits>
+
 #include "base/decimal.h"
 #include "base/quote.h"
 #include "simulator/nearest_hint.h"
@@ -155,6 +157,20 @@ bool set_run_times(std::string_view text, RunSettings& settings) {
   }
   return false;
 }
+bool set_consolidate(std::string_view text, RunSettings& settings) {
+  settings.consolidation.consolidate = text == "on" ? Consolidate::kOn : Consolidate::kOff;
+  return text == "on" || text == "off";
+}
+bool set_moves_an_hour(std::string_view text, RunSettings& settings) {
+  const auto value = parse_count(text);
+  if (!value || *value == 0 || *value > std::numeric_limits<std::int32_t>::max()) return false;
+  settings.consolidation.moves_an_hour = static_cast<std::int32_t>(*value);
+  settings.consolidation.moved_per_cent_an_hour = 0;
+  return true;
+}
+bool set_estimates(std::string_view text, RunSettings& settings) {
+  return set_duration(text, settings.estimates) && settings.estimates > Duration{};
+}
 bool set_mode(std::string_view text, RunSettings& settings) {
   for (const auto mode : {RunMode::kTimes, RunMode::kLoad, RunMode::kSaturation}) {
     if (text != to_string(mode)) continue;
@@ -221,6 +237,14 @@ constexpr Setting kSettings[] = {
     {"run_times", "limits, learned or true",
      "what plans go by: limits (the default), what earlier runs tell, or the truth",
      kInTimes | kInLoad, set_run_times},
+    {"consolidate", "on or off",
+     "on: jobs can be moved, so that blocked ones find room in one place (default off)", kInAll,
+     set_consolidate},
+    {"moves_an_hour", "a whole number from 1 on",
+     "jobs moved at most (default: 2 % of those that run)", kInAll, set_moves_an_hour},
+    {"estimates", "a duration such as 1h",
+     "the starts of waiting jobs are estimated so often, and the estimates judged (default never)",
+     kInTimes | kInLoad, set_estimates},
 };
 
 const Setting* find_setting(std::string_view key) {

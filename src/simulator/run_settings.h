@@ -58,6 +58,10 @@ struct RunSettings {
   BackfillOptions backfill;
   LimitSource limits = LimitSource::kNone;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  // With consolidation every job can save its work, and so be moved.
+  ConsolidationOptions consolidation;
+  // From one table of estimated starts to the next; 0: none are made.
+  Duration estimates{};
   // Settings of the policy: keys that begin with "policy.", without that.
   std::map<std::string, std::string> policy;
 };

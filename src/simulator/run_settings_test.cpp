@@ -72,7 +72,8 @@ TEST(RunSettings, MistakesAreNamed) {
             "arived: there is no setting \"arived\" (use mode, load, jobs, longest_duration, "
             "holding_mean, when_full, mix_weights, warm_up, arrived, then, tie_break, mix, "
             "start_latency, clean_latency, world, tables, policy_time, backfill, "
-            "reservations, default_run, limits, run_times, policy.KEY or world.KEY, or "
+            "reservations, default_run, limits, run_times, consolidate, moves_an_hour, estimates, policy.KEY "
+            "or world.KEY, or "
             "did you mean 'arrived')");
   EXPECT_EQ(error_of({{"mode", "full"}}),
             "mode: \"full\" is not a value of this setting (give times, load or saturation)");

@@ -20,10 +20,11 @@ constexpr std::int64_t kTurnsPerProgress = 4096;
 class Run {
  public:
   // `truth` is the engine's, or null.
-  Run(const SimulationInput& input, const SimulationOptions& options, Engine engine,
-      TrueRunTimes* truth, Store& store)
+  Run(const SimulationInput& input, const SimulationOptions& options,
+      const EngineOptions& engine_options, Engine engine, TrueRunTimes* truth, Store& store)
       : input_(input),
         options_(options),
+        engine_options_(engine_options),
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
         metrics_(input.workload, input.arrivals.size()),
@@ -87,8 +88,22 @@ class Run {
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       metrics_.committed(now, decisions);
     };
+    if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
     return control;
+  }
+
+  std::shared_ptr<StartEstimates> start_estimates() {
+    EstimateOptions estimates;
+    estimates.engine = engine_options_;
+    estimates.make_policies = [&options = options_] {
+      return std::move(*make_policy(options.policy, options.policy_options));  // made once already
+    };
+    estimates.interval = options_.estimates;
+    estimates.on_settled = [this](const SettledEstimate& settled) {
+      if (settled.job >= metrics_.id_of(input_.counted_from)) starts_.add(settled);
+    };
+    return std::make_shared<StartEstimates>(std::move(estimates));
   }
 
   // Goes to the next instant at which something happens; false when nothing
@@ -97,6 +112,7 @@ class Run {
     Instant next = std::min(next_arrival(), cluster_.next_event());
     next = std::min({next, executor_.next_event(), loop_.engine().next_wake()});
     if (next.is_never()) return false;
+    next = std::min(next, loop_.next_estimate());
     clock_.advance_to(std::max(next, clock_.now()));
     const std::size_t first = arrived_;
     while (next_arrival() <= clock_.now()) submit(input_.arrivals[arrived_]);
@@ -242,6 +258,7 @@ class Run {
       result.gpu_allocated_by_arrived = std::move(allocated_by_arrived_);
       result.fragmentation_by_arrived = std::move(fragmentation_by_arrived_);
     }
+    result.starts = std::move(starts_);
     result.usage.assign(metrics_.history().begin(), metrics_.history().end());
     return result;
   }
@@ -265,6 +282,8 @@ class Run {
 
   const SimulationInput& input_;
   const SimulationOptions& options_;
+  EngineOptions engine_options_;
+  StartScore starts_;
   ClusterCapacity capacity_;
   VirtualClock clock_;
   SimulatedCluster cluster_;
@@ -306,7 +325,7 @@ Result<SimulationResult> simulate(const SimulationInput& input, const Simulation
   }
   EngineOptions engine = options.engine;
   engine.fabric = input.cluster.fabric;
-  Run run(input, options, Engine(std::move(engine), std::move(*policy)), truth, store);
+  Run run(input, options, engine, Engine(engine, std::move(*policy)), truth, store);
   return run.run();
 }
 

@@ -16,6 +16,7 @@
 #include "simulator/run_metrics.h"
 #include "simulator/run_settings.h"
 #include "simulator/simulated_cluster.h"
+#include "simulator/start_score.h"
 #include "simulator/workload.h"
 
 namespace gridfold {
@@ -35,6 +36,7 @@ struct SimulationOptions {
   // A job that has not started in the turn of its arrival is cancelled.
   bool leave_when_full = false;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  Duration estimates{};  // from one table of estimated starts to the next; 0: none
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
   // this many; 0: not recorded.
   std::size_t record_to_per_cent = 0;
@@ -58,6 +60,7 @@ struct SimulationResult {
   double cpu_utilisation = 0;
   double gpu_demand_blocked = 0;  // of what counted jobs asked for: left unserved
   double fragmentation = 0;       // of the idle GPUs at the end
+  StartScore starts;              // of counted jobs
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;

@@ -32,6 +32,7 @@ constexpr Figure kFigures[] = {
     {"rounds", Over::kSum, [](const TrainingResult& r) { return count(r.rounds); }},
     {"jobs_submitted", Over::kSum,
      [](const TrainingResult& r) { return count(static_cast<std::int64_t>(r.jobs.size())); }},
+    {"jobs_dropped", Over::kSum, [](const TrainingResult& r) { return count(r.dropped); }},
     {"jobs_finished", Over::kSum, [](const TrainingResult& r) { return count(r.finished()); }},
     {"jct_mean_seconds", Over::kMean,
      [](const TrainingResult& r) {
@@ -47,6 +48,10 @@ constexpr Figure kFigures[] = {
      }},
     {"makespan_seconds", Over::kMean,
      [](const TrainingResult& r) { return std::optional(r.makespan().in_seconds()); }},
+    {"jct_mean_bound_seconds", Over::kMean,
+     [](const TrainingResult& r) { return known(r.bounds.completion_mean_seconds); }},
+    {"makespan_bound_seconds", Over::kMean,
+     [](const TrainingResult& r) { return known(r.bounds.makespan_seconds); }},
     {"restarts", Over::kSum, [](const TrainingResult& r) { return count(r.restarts()); }},
     {"finish_time_ratio_mean", Over::kMean,
      [](const TrainingResult& r) { return known(r.mean_finish_time_ratio()); }},

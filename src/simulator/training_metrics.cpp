@@ -160,6 +160,8 @@ void TrainingMetrics::ended(Instant now, Job& ended_job, bool finished) {
 TrainingResult TrainingMetrics::sum_up(
     const std::function<const TrainingProcess*(JobId)>& process) {
   TrainingResult result;
+  result.dropped = workload_.dropped;
+  result.bounds = workload_.bounds;
   for (const NodeSpec& node : workload_.cluster.nodes)
     result.devices += static_cast<std::int64_t>(node.devices.size());
   for (std::size_t i = 0; i < jobs_.size(); ++i) {

@@ -37,6 +37,8 @@ struct TrainingResult {
   std::int64_t turns = 0;
   std::int64_t rounds = 0;    // in which the policy was asked
   std::int64_t devices = 0;   // of the cluster
+  std::int64_t dropped = 0;   // jobs of the workload that can never run
+  TrainingBounds bounds;      // of the workload
   double policy_seconds = 0;  // of real time, spent by the policy
   double wall_seconds = 0;
 

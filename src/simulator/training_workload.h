@@ -27,12 +27,20 @@ struct TrainingArrival {
   std::function<Known<double>(double devices)> seconds_on_share;
 };
 
+// No schedule comes below these; unknown: nobody has worked them out.
+struct TrainingBounds {
+  Known<double> makespan_seconds;
+  Known<double> completion_mean_seconds;
+};
+
 struct TrainingWorkload {
   std::string name;
   ClusterSpec cluster;
   std::vector<TrainingArrival> arrivals;       // in order of time
+  std::int64_t dropped = 0;                    // jobs that can never run here, not among them
   std::shared_ptr<const TrainingTruth> truth;  // null: no policy can be an oracle here
-  Duration round = Duration::seconds(60);      // of policies that are given none
+  TrainingBounds bounds;
+  Duration round = Duration::seconds(60);  // of policies that are given none
 };
 
 }  // namespace gridfold

@@ -9,6 +9,7 @@
 #include "simulator/steady_world.h"
 #include "simulator/text_file.h"
 #include "simulator/training/elasticflow_world.h"
+#include "simulator/training/gavel_world.h"
 #include "simulator/training/pollux_world.h"
 
 namespace gridfold {
@@ -77,6 +78,42 @@ Made read_elasticflow(const WorldInputs& inputs) {
   return read_elasticflow_workload(*text, inputs.workload, *tables, cluster, restart);
 }
 
+Made read_gavel(const WorldInputs& inputs) {
+  static constexpr std::array<std::string_view, 2> kRates = {"physical", "simulation"};
+  static constexpr std::array<const char*, 2> kFiles = {"physical_cluster_throughputs.flat.csv.gz",
+                                                        "simulation_throughputs.flat.csv.gz"};
+  static constexpr std::array<std::string_view, 2> kBounds = {"none", "relaxed"};
+  SettingsReader settings("world=gavel", inputs.settings);
+  GavelWorldOptions options;
+  const std::string file = inputs.tables + "/" + kFiles[settings.choice("rates", kRates)];
+  for (auto& [model, count] : options.devices)
+    count = static_cast<std::int32_t>(settings.number(model, count, 0, 10'000));
+  options.node_devices =
+      static_cast<std::int32_t>(settings.number("node_devices", options.node_devices, 1, 64));
+  options.restart = settings.duration("restart", options.restart);
+  const bool with_bounds = settings.choice("bounds", kBounds) == 1;
+  const Duration interval = settings.duration("bounds_interval", Duration::seconds(360));
+  if (auto error = settings.finish()) return *error;
+  if (!inputs.cluster.empty())
+    return missing("cluster", "this world has a cluster of its own",
+                   "leave --cluster out, or set world.v100, world.p100 and world.k80");
+  if (inputs.tables.empty())
+    return missing("tables", "this world needs its measurements",
+                   "give --set tables=FOLDER with " + std::string(kFiles[0]));
+  const auto measured = read_text_file(file);
+  if (!measured) return measured.error();
+  const auto rates = read_gavel_rates(*measured, file);
+  if (!rates) return rates.error();
+  const auto text = read_text_file(inputs.workload);
+  if (!text) return text.error();
+  auto workload = read_gavel_workload(*text, inputs.workload, *rates, options);
+  if (!workload || !with_bounds) return workload;
+  const auto bounds = gavel_bounds(*workload, options, interval);
+  if (!bounds) return bounds.error();
+  workload->bounds = *bounds;
+  return workload;
+}
+
 struct Entry {
   std::string_view name;
   Made (*read)(const WorldInputs&);
@@ -85,6 +122,7 @@ struct Entry {
 // One line a world.
 constexpr std::array kWorlds = {
     Entry{"elasticflow", read_elasticflow},
+    Entry{"gavel", read_gavel},
     Entry{"pollux", read_pollux},
     Entry{"steady", read_steady},
 };

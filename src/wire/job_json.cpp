@@ -124,6 +124,16 @@ void write(JsonWriter& json, const TrainingDeclaration& training) {
   if (training.max_local_batch != 0) json.key("max_local_batch").number(training.max_local_batch);
   if (training.epochs.is_known()) json.key("epochs").number(training.epochs.value());
   if (training.deadline.is_known()) json.key("deadline").string(to_text(training.deadline.value()));
+  if (training.steps.is_known()) json.key("steps").number(training.steps.value());
+  if (!training.rates.empty()) {
+    json.key("rates").begin_array();
+    for (const DeclaredRate& rate : training.rates) {
+      json.begin_object().key("model").string(rate.device_model).key("nodes").number(rate.nodes);
+      json.key("tasks").number(rate.tasks).key("steps_per_second").real(rate.steps_per_second);
+      json.end_object();
+    }
+    json.end_array();
+  }
   json.end_object();
 }
 

@@ -191,6 +191,12 @@ class SpecMaker {
     if (some()) out.max_local_batch = random_.between(10, 1000);
     if (some()) out.epochs = random_.between(1, 100);
     if (some()) out.deadline = Duration{random_.between(1, 1ll << 50)};
+    if (some()) out.steps = random_.between(1, 1'000'000'000);
+    while (some()) {
+      out.rates.push_back({"m" + text(), static_cast<std::int32_t>(random_.between(1, 2)),
+                           static_cast<std::int32_t>(random_.between(1, 64)),
+                           static_cast<double>(random_.between(0, 1'000'000)) / 7});
+    }
     return out;
   }
   Checkpoint checkpoint() {

@@ -68,8 +68,9 @@ inline constexpr std::array kArrayKeys = {"from"sv, "to"sv, "step"sv};
 inline constexpr std::array kStopKeys = {"signal"sv, "grace"sv};
 inline constexpr std::array kCheckpointKeys = {"signal"sv, "grace"sv, "interval"sv, "cost"sv};
 inline constexpr std::array kTrainingKeys = {
-    "program"sv,         "initial_batch"sv,   "batch"sv,  "max_batch"sv,
-    "min_local_batch"sv, "max_local_batch"sv, "epochs"sv, "deadline"sv};
+    "program"sv,         "initial_batch"sv,   "batch"sv,  "max_batch"sv, "steps"sv,
+    "min_local_batch"sv, "max_local_batch"sv, "epochs"sv, "deadline"sv,  "rates"sv};
+inline constexpr std::array kRateKeys = {"model"sv, "nodes"sv, "tasks"sv, "steps_per_second"sv};
 
 // Of any duration that a job gives: ten years.
 inline constexpr Duration kLongest = Duration::hours(24 * 3650);

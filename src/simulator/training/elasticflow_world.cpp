@@ -159,7 +159,7 @@ Result<TrainingArrival> read_job(const CsvTable& table, const Columns& columns,
   arrival.at = Instant{} + Duration::seconds(line.submitted - origin);
   arrival.spec = job_spec(table, columns, line, *rates->second);
   arrival.make_process = [rates = rates->second, line, restart] {
-    return std::make_unique<RateProcess>(rates, line.steps, line.batch, restart);
+    return std::make_unique<ScalingProcess>(rates, line.steps, line.batch, restart);
   };
   return arrival;
 }

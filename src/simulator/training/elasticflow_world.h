@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "simulator/training/rate_process.h"
+#include "simulator/training/scaling_process.h"
 #include "simulator/training_workload.h"
 
 namespace gridfold {

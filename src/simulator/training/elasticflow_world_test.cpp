@@ -52,7 +52,7 @@ TEST(ElasticFlowWorld, ErrorsNameFileLineAndField) {
 }
 
 // Restart 30 s, 10 steps at 1 a second, a change to two tasks, 30 s, 1.5 a second.
-TEST(RateProcess, RestartsAndRatesByTheTable) {
+TEST(ScalingProcess, RestartsAndRatesByTheTable) {
   const auto workload = read("0,5,40,net,500,64,1\n");
   ASSERT_TRUE(workload) << complaint(workload);
   EXPECT_EQ(workload->arrivals.front().at, Instant{});

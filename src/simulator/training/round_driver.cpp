@@ -36,6 +36,8 @@ class Driver {
   }
 
   DrivenRun run(std::int64_t most_rounds) {
+    arrive();  // at the origin is a boundary too
+    plan();
     while (finished_ < run_.jobs.size() && run_.rounds < most_rounds && run_.fault.empty()) {
       now_ = now_ + policy_.round();
       advance();

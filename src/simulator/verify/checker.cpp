@@ -62,7 +62,7 @@ void Checker::stored(const Transaction& transaction, Revision revision, int daem
   if (daemon != owner_)
     return fail("I8", "daemon " + std::to_string(daemon) + " wrote, and daemon " +
                           std::to_string(owner_) + " owns the store");
-  use_before_ = mirror_.queue_uses();
+  use_before_ = std::move(use_);
   if (const auto trouble = mirror_.apply(transaction, revision)) {
     const std::size_t colon = trouble->find(": ");
     return colon == 2 || colon == 3 ? fail(trouble->substr(0, colon), trouble->substr(colon + 2))
@@ -162,12 +162,29 @@ void Checker::check_gang(const MirrorJob& job) {
 }
 
 // Over a limit (that was cut) a queue may be, but not get further over it.
+Checker::FirmUse Checker::firm_use() const {
+  if (!world_.in_rounds) return {mirror_.queue_uses(), mirror_.tenant_uses()};
+  FirmUse use;
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    MirrorJob firm = job;
+    if (world_.goes_by_rounds(*job.spec)) {
+      for (MirrorTask& task : firm.tasks) task.claim = Place{};
+    }
+    const QueueUse own = use_of(firm);
+    use.tenants[{job.spec->queue, job.spec->tenant}].add(own, +1);
+    for (const std::string& queue : queue_and_above(job.spec->queue))
+      use.queues[queue].add(own, +1);
+  }
+  return use;
+}
+
 void Checker::check_quota() {
+  use_ = firm_use();
   if (queues_ == nullptr) return;
   for (const QueueSpec& queue : *queues_) {
-    const auto it = use_before_.find(queue.name);
-    const QueueUse before = it == use_before_.end() ? QueueUse{} : it->second;
-    const QueueUse& now = mirror_.queue_use(queue.name);
+    const QueueUse& before = use_before_.queues[queue.name];
+    const QueueUse& now = use_.queues[queue.name];
     for (const auto& [resource, limit] : bounds_of(queue.limit)) {
       if (now.of(resource) > limit && now.of(resource) > before.of(resource))
         fail("I5", "queue " + queue.name + " uses " + std::to_string(now.of(resource)) + " of " +
@@ -186,7 +203,7 @@ void Checker::check_tenants() {
       continue;
     for (const QueueSpec& queue : *queues_) {
       if (queue.name != job.spec->queue) continue;
-      const QueueUse& use = mirror_.tenant_use(queue.name, job.spec->tenant);
+      const QueueUse& use = use_.tenants[{queue.name, job.spec->tenant}];
       const QueueUse own = use_of(job);  // a limit may have been cut beneath what others hold
       for (const auto& [resource, limit] : bounds_of(queue.each_tenant)) {
         if (own.of(resource) > 0 && use.of(resource) > limit)
@@ -248,7 +265,11 @@ void Checker::check_eviction(const Preempted& preempted) {
     if (victim == nullptr) continue;
     const std::string what = job_text(id.value) + " is stopped for " + job_text(by->id);
     if (by->filler()) fail("P2", what + ", a filler");
-    if (!victim->filler()) {
+    // One that moves keeps its right to run: other room is promised to it.
+    const bool moves = victim->claims();
+    if (moves && !(victim->spec->checkpoint || victim->filler()))
+      fail("P2", what + " and moves, though it cannot save its work");
+    if (!victim->filler() && !moves) {
       const auto above = queue_and_above(victim->spec->queue);
       if (within.empty() || std::find(above.begin(), above.end(), within) == above.end())
         fail("P2", what + ", and no queue says that it may");
@@ -366,12 +387,50 @@ void Checker::check_usage(const Engine& engine) {
 void Checker::check_spread(const Engine& engine) {
   for (const Mirror::Changed& changed : mirror_.changed()) {
     const MirrorJob& job = *mirror_.job(changed.id);
+    // A plan is as even as what was free in it.
+    const bool planned = std::any_of(job.tasks.begin(), job.tasks.end(),
+                                     [](const MirrorTask& task) { return task.why.by == "plan"; });
     if (job.spec->topology.spread.empty() || job.state != State::kStarting ||
-        changed.before.state != State::kPending || changed.before.claims())
+        changed.before.state != State::kPending || changed.before.claims() || planned)
       continue;
     const Recount recount(world_, mirror_, *queues_, engine.nodes());
     if (const auto wrong = recount.spread_unevenly(job))
       fail("P1", job_text(job.id) + " " + *wrong);
+  }
+}
+
+void Checker::check_plans() {
+  std::vector<const MirrorJob*> planned;
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    if (!job.plan) continue;
+    if (job.state != State::kPending) fail("P3", job_text(id) + " runs and is promised a start");
+    planned.push_back(&job);
+  }
+  // Sums grow only where one begins.
+  for (const MirrorJob* first : planned) {
+    std::map<int, QueueUse> sums;
+    for (const MirrorJob* job : planned) {
+      if (!job->plan->covers(first->plan->start_ns)) continue;
+      for (const MirrorPlan::Seat& seat : job->plan->seats) {
+        const TaskRequest& each = job->spec->roles[seat.role].each;
+        QueueUse& sum = sums[seat.node];
+        sum.cpu += seat.tasks * each.cpu.value;
+        sum.memory += seat.tasks * each.memory.value;
+        for (const DeviceRequest& device : each.devices)
+          if (device.is_whole()) sum.devices[device.device_class] += seat.tasks * device.count;
+      }
+    }
+    for (const auto& [node, sum] : sums) {
+      const NodeSpec& spec = world_.nodes[static_cast<std::size_t>(node)];
+      std::map<std::string, std::int64_t> owned;
+      for (const DeviceSpec& device : spec.devices) ++owned[device.device_class];
+      bool fits = sum.cpu <= spec.cpu.value && sum.memory <= spec.memory.value;
+      for (const auto& [device, count] : sum.devices) fits &= count <= owned[device];
+      if (!fits)
+        fail("P3", spec.name + " is promised more than it has when " + job_text(first->id) +
+                       " is to start");
+    }
   }
 }
 

@@ -2,7 +2,8 @@
 // really on the cluster, and what users were told. Keeps the first violation.
 //
 // Beside the numbered invariants: P1, a job lies where its topology allows; P2,
-// nobody is stopped for a job without right and need.
+// nobody is stopped for a job without right and need; P3, what jobs that wait are
+// promised does not exceed the nodes.
 //
 // It knows the engine only by what it says (records' `up`, usage, reasons) and
 // computes everything it compares by itself.
@@ -51,6 +52,8 @@ class Checker {
   void check_usage(const Engine& engine);
   void check_spread(const Engine& engine);
   void check_reasons(const Engine& engine);
+  // Room is not promised twice for one time.
+  void check_plans();
   // Right after the turn was stored: what it says of its launches.
   void check_launches(const Engine& engine, const Decisions& decisions);
   // Once nothing fails any more and all is over: nothing is left behind.
@@ -66,6 +69,13 @@ class Checker {
   void check_gang(const MirrorJob& job);
   void check_batch(const MirrorJob& job);
   void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
+  // What counts against limits, by queue and by queue and tenant. What jobs of the
+  // rounds are promised does not yet: they change places with each other.
+  struct FirmUse {
+    std::map<std::string, QueueUse> queues;
+    std::map<std::pair<std::string, std::string>, QueueUse> tenants;
+  };
+  FirmUse firm_use() const;
   void check_quota();
   void check_tenants();
   void check_eviction(const Preempted& preempted);
@@ -76,7 +86,7 @@ class Checker {
   const std::vector<QueueSpec>* queues_ = nullptr;
   int owner_ = 0;
   int candidate_ = 0;
-  std::map<std::string, QueueUse> use_before_;
+  FirmUse use_, use_before_;                 // now, and before the last transaction
   std::map<std::uint64_t, JobState> heard_;  // by the decisions, since the daemon's start
   std::map<std::size_t, SubmitAnswer> answers_;
   std::vector<NodeUse> uses_;  // by node: of what is really there

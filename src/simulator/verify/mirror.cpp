@@ -34,6 +34,12 @@ std::uint64_t number_of(std::string_view key) {
 
 }  // namespace
 
+std::set<int> MirrorPlan::nodes() const {
+  std::set<int> nodes;
+  for (const Seat& seat : seats) nodes.insert(seat.node);
+  return nodes;
+}
+
 bool MirrorJob::claims() const {
   return std::any_of(tasks.begin(), tasks.end(),
                      [](const MirrorTask& task) { return task.claim.node >= 0; });
@@ -180,6 +186,16 @@ MirrorHome home_from(const Json& home) {
           home.value("next_value", std::int64_t{0})};
 }
 
+MirrorPlan plan_from(const Json& json, const Mirror& mirror) {
+  MirrorPlan plan{json.at("start").get<std::int64_t>(), json.at("run").get<std::int64_t>(), {}};
+  for (const Json& seat : json.at("seats")) {
+    const int node = mirror.node_index(seat.at(0).get_ref<const std::string&>());
+    if (node < 0) throw std::runtime_error("room is promised on a node that never was");
+    plan.seats.push_back({node, seat.at(1).get<std::size_t>(), seat.at(2).get<std::int64_t>()});
+  }
+  return plan;
+}
+
 MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
   MirrorJob job;
   job.id = id;
@@ -194,6 +210,7 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
     for (const Json& edge : *it) job.waits_for.push_back(edge.at(0).get<std::uint64_t>());
   }
   if (const auto it = json.find("why_domain"); it != json.end()) job.home = home_from(*it);
+  if (const auto it = json.find("reservation"); it != json.end()) job.plan = plan_from(*it, mirror);
   for (const Json& value : json.at("tasks")) {
     MirrorTask task;
     task.phase = word<Phase>(kPhases, value.at("phase").get_ref<const std::string&>());
@@ -278,6 +295,13 @@ void Mirror::replace(MirrorJob job) {
   account(slot, +1);
 }
 
+void QueueUse::add(const QueueUse& other, int sign) {
+  cpu += sign * other.cpu;
+  memory += sign * other.memory;
+  jobs += sign * other.jobs;
+  for (const auto& [device, amount] : other.devices) devices[device] += sign * amount;
+}
+
 void Mirror::account(const MirrorJob& job, int sign) {
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
@@ -291,14 +315,9 @@ void Mirror::account(const MirrorJob& job, int sign) {
     changed_nodes_.insert(task.at.node);
   }
   const QueueUse use = use_of(job);
-  const auto add = [&](QueueUse& sum) {
-    sum.cpu += sign * use.cpu;
-    sum.memory += sign * use.memory;
-    sum.jobs += sign * use.jobs;
-    for (const auto& [device, amount] : use.devices) sum.devices[device] += sign * amount;
-  };
-  add(tenant_use_[{job.spec->queue, job.spec->tenant}]);
-  for (const std::string& queue : queue_and_above(job.spec->queue)) add(queue_use_[queue]);
+  tenant_use_[{job.spec->queue, job.spec->tenant}].add(use, sign);
+  for (const std::string& queue : queue_and_above(job.spec->queue))
+    queue_use_[queue].add(use, sign);
 }
 
 QueueUse use_of(const MirrorJob& job) {

@@ -65,6 +65,21 @@ struct MirrorTask {
   MirrorWhy why;
 };
 
+// What a waiting job is promised: so many tasks of a role on a node.
+struct MirrorPlan {
+  struct Seat {
+    int node = -1;
+    std::size_t role = 0;
+    std::int64_t tasks = 0;
+  };
+  std::int64_t start_ns = 0;
+  std::int64_t run_ns = 0;
+  std::vector<Seat> seats;
+
+  std::set<int> nodes() const;
+  bool covers(std::int64_t at_ns) const { return at_ns >= start_ns && at_ns - start_ns < run_ns; }
+};
+
 struct MirrorJob {
   std::uint64_t id = 0;
   std::string uid;
@@ -79,6 +94,7 @@ struct MirrorJob {
   std::vector<std::uint64_t> waits_for;
   std::vector<MirrorTask> tasks;
   std::optional<MirrorHome> home;
+  std::optional<MirrorPlan> plan;
 
   const TaskRequest& request(std::size_t task) const {
     return spec->role_of(static_cast<std::uint32_t>(task)).each;
@@ -106,6 +122,7 @@ struct QueueUse {
   std::int64_t jobs = 0;  // that run or have room promised
   std::map<std::string, std::int64_t> devices;
 
+  void add(const QueueUse& other, int sign);
   // Of "cpu", "memory", "running_jobs" or a device class.
   std::int64_t of(const std::string& resource) const;
 };
@@ -147,6 +164,10 @@ class Mirror {
   const NodeUse& node_use(int node) const { return node_use_[static_cast<std::size_t>(node)]; }
   const QueueUse& queue_use(const std::string& queue) const;
   const std::map<std::string, QueueUse>& queue_uses() const { return queue_use_; }
+  // By queue and tenant, without the queues beneath.
+  const std::map<std::pair<std::string, std::string>, QueueUse>& tenant_uses() const {
+    return tenant_use_;
+  }
   // Of the queue's own jobs, this tenant's.
   const QueueUse& tenant_use(const std::string& queue, const std::string& tenant) const;
   int node_index(std::string_view name) const;

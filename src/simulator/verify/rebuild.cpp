@@ -41,7 +41,7 @@ bool same(const JobRecord& a, const JobRecord& b) {
          a.pending_since == b.pending_since && a.evictions == b.evictions &&
          a.evicted_at == b.evicted_at && a.evicted_work == b.evicted_work && a.losses == b.losses &&
          a.runs == b.runs && a.reason == b.reason && a.waits_for == b.waits_for &&
-         a.tasks == b.tasks &&
+         a.tasks == b.tasks && a.reservation == b.reservation &&
          (a.why_domain == b.why_domain ||
           (a.why_domain && b.why_domain && *a.why_domain == *b.why_domain));
 }
@@ -96,9 +96,11 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   ControlOptions options;
   options.queues = queues;
   options.random_bits = [] { return std::uint64_t{0}; };
-  auto policy = make_policy(world.policy, {});
+  auto policy = make_policy(world.policy, {.settings = world.policy_settings});
   if (!policy) return policy.error().describe();
-  ControlLoop loop(std::move(options), Engine({}, std::move(*policy)), *copy, backend, executor,
+  EngineOptions engine;
+  engine.backfill = world.backfill;
+  ControlLoop loop(std::move(options), Engine(engine, std::move(*policy)), *copy, backend, executor,
                    standing);
   if (const auto started = loop.start([](Event) {}); !started)
     return "a daemon would not start on it: " + started.error().describe();

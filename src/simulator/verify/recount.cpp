@@ -301,6 +301,13 @@ bool Recount::fillers_in_the_way(const MirrorJob& job) const {
       return level.empty() || domain_at(world_.nodes[n], level).has_value();
     };
     if (!lies_at(wish.require) || !lies_at(wish.spread)) continue;
+    // Others are promised it: then the job may wait for another, fillers or not.
+    const bool promised =
+        std::any_of(mirror_.live().begin(), mirror_.live().end(), [&](std::uint64_t id) {
+          const MirrorJob& other = *mirror_.job(id);
+          return id != job.id && other.plan && other.plan->nodes().count(static_cast<int>(n)) > 0;
+        });
+    if (promised) continue;
     // What still leaves will wake it: a filler may slip in until then.
     if (actual_[n].cpu != planned_[n].cpu) continue;
     if (actual_[n].takes_tasks && slots(without_fillers_[n], request) > 0 &&
@@ -400,17 +407,32 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       return any_claim_ ? std::nullopt : std::optional("nothing is reserved");
     case ReasonCode::kPreemptionPending:
       return job.claims() ? std::nullopt : std::optional("no room is promised to it");
+    case ReasonCode::kReserved:
+      if (!job.plan) return "no start is planned for it";
+      if (const auto wrong = counted("at_ns", job.plan->start_ns)) return wrong;
+      return counted("nodes", static_cast<std::int64_t>(job.plan->nodes().size()));
+    case ReasonCode::kWouldDelayReservation:
+      for (const std::uint64_t id : mirror_.live()) {
+        const MirrorJob& other = *mirror_.job(id);
+        if (other.uid == reason.text("job") && other.plan)
+          return counted("at_ns", other.plan->start_ns);
+      }
+      return "nothing is promised to the job that it would delay";
     case ReasonCode::kBehindInQueue: {
       std::int64_t position = 1;
       for (const std::uint64_t id : mirror_.live()) {
         const MirrorJob& other = *mirror_.job(id);
         position += id != job.id && other.state == State::kPending && !other.held &&
                     other.waits_for.empty() && !other.claims() && comes_before(other, job) &&
+                    !world_.goes_by_rounds(*other.spec) &&
                     (!takes_turns() || (other.spec->queue == job.spec->queue &&
                                         other.spec->tenant == job.spec->tenant));
       }
       return counted("position", position);
     }
+    case ReasonCode::kWaitsForRound:
+      return world_.goes_by_rounds(*job.spec) ? std::nullopt
+                                              : std::optional("no round decides about it");
     case ReasonCode::kQueueTurn:
       return takes_turns() ? std::nullopt : std::optional("queues do not take turns");
     default: return std::nullopt;
@@ -456,12 +478,17 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
                   [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
   const TopologyReach now = reach(*job.spec, now_, true);
   const bool allowed = !has_hard_topology(*job.spec) || now.tasks >= now.need;
+  // Room that others are promised soon is not for it.
+  const bool planned_around =
+      has(reasons, ReasonCode::kReserved) || has(reasons, ReasonCode::kWouldDelayReservation);
+  if (fits && allowed && (planned_around || world_.goes_by_rounds(*job.spec))) return std::nullopt;
   // Roles that fit one by one need not fit together.
   if (fits && allowed && job.spec->roles.size() == 1)
     return Wrong{"I9", "it fits, nothing is in its way, and it does not start"};
+  if (world_.goes_by_rounds(*job.spec)) return std::nullopt;
   if (fillers_in_the_way(job)) return Wrong{"I9", "fillers hold the room that it has a right to"};
   const bool only_place = std::all_of(reasons.begin(), reasons.end(), [](const Reason& reason) {
-    return reason.code == ReasonCode::kBehindInQueue ||
+    return reason.code == ReasonCode::kReserved || reason.code == ReasonCode::kBehindInQueue ||
            reason.code == ReasonCode::kNotYetConsidered || reason.code == ReasonCode::kQueueTurn;
   });
   if (only_place) return Wrong{"C8", "it does not fit, and no reason says so"};

@@ -146,12 +146,14 @@ class Run {
     EngineOptions engine;
     engine.seed = request_.seed;
     engine.tie_break = world_.tie_break;
+    engine.backfill = world_.backfill;
+    engine.consolidation = world_.consolidation;
     ControlOptions control;
     control.queues = world_.queues[queues];
     control.reconcile_interval = world_.reconcile_interval;
     control.random_bits = [this] { return uuids_.next(); };
     control.on_committed = [this](Instant, const Decisions& decisions) { heard(decisions); };
-    auto policy = make_policy(world_.policy, {});
+    auto policy = make_policy(world_.policy, {.settings = world_.policy_settings});
     if (!policy) return checker_.fail("I1", policy.error().describe());
     daemon.loop =
         std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
@@ -395,31 +397,33 @@ class Run {
   bool settled() const {
     if (std::find(answered_.begin(), answered_.end(), false) != answered_.end() && !later_.empty())
       return false;
+    return unsettled_job() == nullptr;
+  }
+
+  // One that runs, or could. Null: there is none.
+  const MirrorJob* unsettled_job() const {
     const Mirror& mirror = checker_.mirror();
     for (const std::uint64_t id : mirror.live()) {
-      if (mirror.job(id)->state != State::kPending) return false;
+      if (mirror.job(id)->state != State::kPending) return mirror.job(id);
     }
-    if (mirror.live().empty()) return true;
+    if (mirror.live().empty()) return nullptr;
     const Recount recount(world_, mirror, world_.queues[queues_], daemon_->loop->engine().nodes());
     for (const std::uint64_t id : mirror.live()) {
       const MirrorJob& job = *mirror.job(id);
       // Several roles may fit one by one and not together: not judged.
       const bool waits = !job.waits_for.empty() || job.spec->roles.size() > 1;
-      if (!waits && !recount.never(job)) return false;
+      if (!waits && !recount.never(job)) return &job;
     }
-    return true;
+    return nullptr;
   }
 
   std::string unsettled() const {
-    const Mirror& mirror = checker_.mirror();
-    for (const std::uint64_t id : mirror.live()) {
-      const MirrorJob& job = *mirror.job(id);
-      const auto reason = daemon_->loop->engine().main_reason(JobId(id));
-      return "job " + std::to_string(id) + " (" + job.spec->name +
-             ") does not end: " + std::string(to_string(static_cast<JobState>(job.state))) +
-             (reason ? ", " + to_json(*reason) : "");
-    }
-    return "a call is never answered";
+    const MirrorJob* job = unsettled_job();
+    if (job == nullptr) return "a call is never answered";
+    const auto reason = daemon_->loop->engine().main_reason(JobId(job->id));
+    return "job " + std::to_string(job->id) + " (" + job->spec->name +
+           ") does not end: " + std::string(to_string(static_cast<JobState>(job->state))) +
+           (reason ? ", " + to_json(*reason) : "");
   }
 
   // --- Looking ---
@@ -452,6 +456,7 @@ class Run {
     const Engine& engine = daemon_->loop->engine();
     checker_.check_usage(engine);
     checker_.check_spread(engine);
+    if (world_.backfill.mode != BackfillMode::kNone) checker_.check_plans();
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {
       if (const auto broken = engine.check_invariants()) checker_.fail("I14", *broken);

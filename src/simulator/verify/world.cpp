@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/random.h"
 
@@ -314,6 +315,83 @@ TopologyWish draw_wish(RandomStream& random, const JobSpec& spec) {
   return wish;
 }
 
+// In a third of the worlds waiting jobs are promised room, and in a fifth work
+// is moved; where plans are made, more jobs say how long they may run.
+void draw_planning(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.planning");
+  if (random.chance(1, 5)) {
+    world.consolidation.consolidate = Consolidate::kOn;
+    world.consolidation.moves_an_hour = static_cast<std::int32_t>(random.between(1, 40));
+    world.consolidation.worth = Duration::minutes(random.between(1, 30));
+    for (PlannedBatch& batch : world.batches) {
+      for (PlannedJob& job : batch.jobs) {
+        if (job.spec.checkpoint || !random.chance(1, 2)) continue;
+        job.spec.checkpoint = Checkpoint{};
+        job.spec.checkpoint->grace = seconds_between(random, 0, 40);
+      }
+    }
+  }
+  if (!random.chance(1, 3)) return;
+  world.backfill.mode = pick(random, std::array{BackfillMode::kEasy, BackfillMode::kConservative});
+  if (random.chance(1, 3))
+    world.backfill.max_reservations = static_cast<std::size_t>(random.between(1, 6));
+  if (random.chance(2, 3)) world.backfill.default_run = seconds_between(random, 30, 400);
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (random.chance(1, 2)) job.spec.time_limit = seconds_between(random, 10, 300);
+    }
+  }
+}
+
+// In a fifth of the worlds training is decided in rounds, and most jobs without
+// slices and wishes train and may change their size. Rounds count devices alone:
+// there each node has devices of one model, and enough of all else.
+void draw_rounds(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.rounds");
+  if (!random.chance(1, 5)) return;
+  // One that gives a job less than it would like, rather than nothing.
+  world.policy = "equal_shares";
+  world.in_rounds = true;
+  world.policy_settings["round"] = std::to_string(random.between(5, 30)) + "s";
+  for (NodeSpec& node : world.nodes) {
+    node.cpu = MilliCores(64'000);
+    node.memory = Bytes(512 * kGiB);
+    const Model& model = kModels[random.below(3)];
+    for (DeviceSpec& device : node.devices) {
+      const DeviceSpec placed = std::exchange(device, device_of(model));
+      device.numa = placed.numa;
+      device.pcie_switch = placed.pcie_switch;
+      device.island = placed.island;
+    }
+  }
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      JobSpec& spec = job.spec;
+      if (spec.roles.size() > 1 || !spec.topology.empty() || random.chance(1, 4)) continue;
+      std::vector<DeviceRequest>& devices = spec.roles.front().each.devices;
+      if (devices.empty() || !devices.front().is_whole()) continue;
+      devices.front() = DeviceRequest{.device_class = "gpu",
+                                      .count = static_cast<std::int32_t>(random.between(1, 2))};
+      spec.workload_class = WorkloadClass::kTrain;
+      Role& role = spec.roles.front();
+      if (random.chance(2, 3)) {
+        role.count = static_cast<std::int32_t>(random.between(1, 6));
+        role.min = 1;
+        if (role.count % 2 == 0 && random.chance(1, 3)) role.min = role.multiple_of = 2;
+      }
+      spec.training = TrainingDeclaration{.program = random.chance(1, 2) ? "p" : "",
+                                          .initial_batch = 32,
+                                          .batch = 64,
+                                          .max_batch = 512,
+                                          .max_local_batch = 128};
+      if (random.chance(2, 3)) {
+        spec.checkpoint = Checkpoint{};
+        spec.checkpoint->grace = seconds_between(random, 0, 40);
+      }
+    }
+  }
+}
+
 // In a quarter of the worlds slices that nearly fit three to a device: what
 // rounds a share finds room for one more.
 void draw_thirds(std::uint64_t seed, World& world) {
@@ -421,6 +499,14 @@ std::string_view to_string(ActionKind kind) {
   return kWords[static_cast<std::size_t>(kind)];
 }
 
+bool World::goes_by_rounds(const JobSpec& job) const {
+  if (!in_rounds || !job.training) return false;
+  if (job.roles.size() != 1 || !job.topology.empty()) return false;
+  const std::vector<DeviceRequest>& devices = job.roles.front().each.devices;
+  return devices.size() == 1 && devices.front().is_whole() &&
+         devices.front().place == DevicePlace::kAny;
+}
+
 World draw_world(std::uint64_t seed) {
   World world;
   RandomStream random(seed, "world.frame");
@@ -442,6 +528,8 @@ World draw_world(std::uint64_t seed) {
   draw_jobs(seed, world);
   draw_wishes(seed, world);
   draw_thirds(seed, world);
+  draw_planning(seed, world);
+  draw_rounds(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,8 +73,12 @@ struct Action {
 
 struct World {
   std::string policy;
+  std::map<std::string, std::string> policy_settings;
   TieBreak tie_break = TieBreak::kLowestName;
   std::vector<NodeSpec> nodes;
+  bool in_rounds = false;  // of the jobs that train, those that can be decided so
+  BackfillOptions backfill;
+  ConsolidationOptions consolidation;
   // Configurations of the queues; the first is the one at the start and at the end.
   std::vector<std::vector<QueueSpec>> queues;
   SimulatedClusterOptions cluster;
@@ -82,6 +87,9 @@ struct World {
   Instant quiet;  // nothing fails and nobody acts from then on
   std::vector<PlannedBatch> batches;
   std::vector<Action> actions;  // in order of time
+
+  // One role of whole devices of one class, wherever they lie.
+  bool goes_by_rounds(const JobSpec& job) const;
 };
 
 World draw_world(std::uint64_t seed);

@@ -1,0 +1,111 @@
+#include "control/forward_world.h"
+
+#include <algorithm>
+
+namespace gridfold {
+namespace {
+
+// It goes on where it was when it starts again.
+bool keeps_work(const JobRecord& job) {
+  return job.spec->checkpoint.has_value() || job.spec->training.has_value();
+}
+
+// From the order to stop until nothing is left.
+Duration stop_time(const JobRecord& job) {
+  if (job.save_time) return *job.save_time;
+  if (job.spec->checkpoint && job.spec->checkpoint->cost.is_known())
+    return job.spec->checkpoint->cost.value();
+  return {};
+}
+
+}  // namespace
+
+void ForwardWorld::expect(Instant at, What what, TaskId task, std::uint32_t number) {
+  due_.push({at, order_++, what, task, number});
+}
+
+RunGuess ForwardWorld::guess(const JobRecord& job, const QueueSpec* queue) const {
+  return guess_run(job, queue != nullptr ? queue->longest_run : Limit<Duration>{}, default_run_);
+}
+
+void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
+  std::unordered_map<std::string_view, const QueueSpec*> queues;
+  for (const QueueSpec& queue : snapshot.queues) queues[queue.name] = &queue;
+  for (const JobRecord& job : snapshot.jobs) {
+    if (job.state == JobState::kPending) continue;
+    for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+      const TaskRecord& task = job.tasks[i];
+      const TaskId id{job.id, i};
+      if (task.phase == TaskPhase::kHeld) expect(snapshot.at, What::kStarted, id, task.attempt);
+      if (task.phase == TaskPhase::kCleaning) expect(snapshot.at, What::kCleaned, id, task.attempt);
+      if (task.phase == TaskPhase::kStopping)
+        expect(snapshot.at + stop_time(job), What::kGone, id, task.attempt);
+    }
+    if (job.stopping != StopCause::kNone || job.started_at.is_never()) continue;
+    const auto queue = queues.find(job.spec->queue);
+    const Duration ran = std::max(snapshot.at - job.started_at, Duration{});
+    const Duration whole =
+        outcomes_.whole_run(guess(job, queue == queues.end() ? nullptr : queue->second), ran, 500);
+    expect(std::max(job.started_at + whole, snapshot.at), What::kJobEnds, {job.id, 0},
+           static_cast<std::uint32_t>(job.runs));
+  }
+}
+
+void ForwardWorld::begin_run(const Engine& engine, const JobRecord& job, Instant now) {
+  Duration run = outcomes_.whole_run(guess(job, engine.queue(job.spec->queue)), {}, 500);
+  if (const auto done = done_.find(job.id); done != done_.end())
+    run = std::max(run - done->second, Duration::nanoseconds(1));
+  expect(now + run, What::kJobEnds, {job.id, 0}, static_cast<std::uint32_t>(job.runs));
+}
+
+void ForwardWorld::follow(const Engine& engine, const Decisions& decisions, Instant now) {
+  for (const Decision& decision : decisions.list) {
+    if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
+      expect(now, What::kStarted, launch->task, launch->attempt);
+    } else if (const auto* stop = std::get_if<StopTask>(&decision)) {
+      const JobRecord* job = engine.job(stop->task.job);
+      expect(now + (job != nullptr ? stop_time(*job) : Duration{}), What::kGone, stop->task,
+             stop->attempt);
+    } else if (const auto* change = std::get_if<JobChanged>(&decision)) {
+      const JobRecord* job = engine.job(change->job);
+      if (job == nullptr) continue;
+      if (change->to == JobState::kStarting) begin_run(engine, *job, now);
+      if (change->to == JobState::kStopping && keeps_work(*job))
+        done_[job->id] = done_[job->id] + (now - job->started_at);
+    }
+  }
+}
+
+void ForwardWorld::end_task(TaskId task, std::uint32_t attempt, std::vector<Event>& events) {
+  events.emplace_back(TaskExited{task, attempt, {}});
+  events.emplace_back(TaskCleaned{task, attempt, 0});
+}
+
+void ForwardWorld::end_job(const JobRecord& job, std::vector<Event>& events) {
+  for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
+    const TaskPhase phase = job.tasks[i].phase;
+    if (phase == TaskPhase::kHeld || phase == TaskPhase::kRunning)
+      end_task({job.id, i}, job.tasks[i].attempt, events);
+  }
+}
+
+void ForwardWorld::tell(const Engine& engine, Instant now, std::vector<Event>& events) {
+  while (next() <= now) {
+    const Due due = due_.top();
+    due_.pop();
+    switch (due.what) {
+      case What::kStarted: events.emplace_back(TaskStarted{due.task, due.number}); break;
+      case What::kCleaned: events.emplace_back(TaskCleaned{due.task, due.number, 0}); break;
+      case What::kGone: end_task(due.task, due.number, events); break;
+      case What::kJobEnds: {
+        const JobRecord* job = engine.job(due.task.job);
+        const bool is_it = job != nullptr && job->stopping == StopCause::kNone &&
+                           static_cast<std::uint32_t>(job->runs) == due.number;
+        if (is_it) end_job(*job, events);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace gridfold

@@ -1,0 +1,55 @@
+// Where the orders of a forward run go: tasks that exist only as times at which
+// they will end.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <unordered_map>
+#include <vector>
+
+#include "control/engine_fork.h"
+#include "control/run_outcomes.h"
+
+namespace gridfold {
+
+class ForwardWorld {
+ public:
+  ForwardWorld(const RunOutcomes& outcomes, Duration default_run)
+      : outcomes_(outcomes), default_run_(default_run) {}
+
+  // What the snapshot's jobs do already.
+  void take_over(const EngineSnapshot& snapshot);
+  // What was decided at `now`.
+  void follow(const Engine& engine, const Decisions& decisions, Instant now);
+  // Instant::never(): nothing is under way.
+  Instant next() const { return due_.empty() ? Instant::never() : due_.top().at; }
+  // What has happened by then is appended.
+  void tell(const Engine& engine, Instant now, std::vector<Event>& events);
+
+ private:
+  enum class What : std::uint8_t { kStarted, kGone, kCleaned, kJobEnds };
+  struct Due {
+    Instant at{};
+    std::uint64_t order = 0;
+    What what = What::kStarted;
+    TaskId task;
+    std::uint32_t number = 0;                            // its attempt; of a job's end: the run
+    friend bool operator<(const Due& a, const Due& b) {  // for the queue: the later is less
+      return a.at != b.at ? a.at > b.at : a.order > b.order;
+    }
+  };
+  void expect(Instant at, What what, TaskId task, std::uint32_t number);
+  void begin_run(const Engine& engine, const JobRecord& job, Instant now);
+  RunGuess guess(const JobRecord& job, const QueueSpec* queue) const;
+  static void end_job(const JobRecord& job, std::vector<Event>& events);
+  static void end_task(TaskId task, std::uint32_t attempt, std::vector<Event>& events);
+
+  const RunOutcomes& outcomes_;
+  Duration default_run_;
+  std::priority_queue<Due> due_;
+  std::uint64_t order_ = 0;
+  // Of jobs that were stopped and keep their work: how much is done.
+  std::unordered_map<JobId, Duration> done_;
+};
+
+}  // namespace gridfold

@@ -5,8 +5,10 @@
     bench/training_table.py table CSV                      the table of docs/benchmarks.md
     bench/training_table.py gavel BINARY DATA CSV          the same in the world of Gavel
     bench/training_table.py gavel-table CSV
+    bench/training_table.py deadlines BINARY DATA CSV      the same in the world of ElasticFlow
+    bench/training_table.py deadlines-table DATA CSV       with the bounds
 
-DATA is the pollux folder, or gavel's. A run that was broken off goes on where it stopped: a
+DATA is the pollux folder, gavel's or elasticflow's. A run that was broken off goes on where it stopped: a
 line is written when its run is over. Choose with --loads, --rows and --workloads.
 """
 import argparse
@@ -33,6 +35,25 @@ ROWS = (
     ("gridfold free restart", "gridfold", "fitted, declared epochs; restarts cost nothing",
      ("policy.knows=declared", "policy.restart=1ns", "world.restart=1ns")),
 )
+# Deadlines: name of the trace, the cluster, what was published of policies.
+DEADLINE_TRACES = {"elasticVpollux_e": "t4", "philly_103959": "a100"}
+PUBLISHED = {"elasticVpollux_e": {"edf": .118, "tiresias": .287, "pollux": .523, "elasticflow": .728},
+             "philly_103959": {"edf": .01, "tiresias": .32, "elasticflow": .87}}
+DEADLINE_ROWS = (
+    ("fifo", "fifo", "nothing", ()),
+    ("edf", "edf", "deadlines", ()),
+    ("tiresias", "tiresias", "nothing", ()),
+    ("pollux", "pollux", "fitted", ()),
+    ("elasticflow", "elasticflow", "oracle", ()),
+    ("gridfold declared", "gridfold", "fitted, declared length", ("policy.knows=declared",)),
+    ("gridfold shared", "gridfold", "models shared, declared length", ("policy.knows=shared",)),
+    ("gridfold profiled", "gridfold", "oracle (speeds), declared length", ("policy.knows=profiled",)),
+    ("gridfold profiled, free restart", "gridfold", "as above; restarts cost nothing",
+     ("policy.knows=profiled", "policy.restart=1ns", "world.restart=1ns")),
+)
+DEADLINE_COLUMNS = ("trace", "row", "jobs_submitted", "jobs_finished", "deadlines", "deadlines_met",
+                    "deadlines_met_ratio", "jct_mean_seconds", "makespan_seconds", "restarts",
+                    "devices_held_ratio", "policy_seconds", "decisions_sha256")
 COLUMNS = ("load", "row", "workload", "jobs", "finished", "jct_mean_seconds", "makespan_seconds",
            "finish_time_ratio_worst", "devices_held_ratio", "restarts", "policy_seconds",
            "decisions_sha256", "longest_jct_seconds")
@@ -187,6 +208,79 @@ def gavel_table(args):
                       f"| {hours(line, 'makespan_bound_seconds')} | – | – | – | – | – |")
 
 
+def deadlines(args):
+    done = set()
+    if args.csv.exists():
+        with open(args.csv, encoding="utf-8") as lines:
+            done = {(line["trace"], line["row"]) for line in csv.DictReader(lines)}
+    with open(args.csv, "a", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, DEADLINE_COLUMNS, lineterminator="\n")
+        if out.tell() == 0:
+            writer.writeheader()
+        for trace, cluster in DEADLINE_TRACES.items():
+            for row in DEADLINE_ROWS:
+                if (trace, row[0]) in done:
+                    continue
+                command = [args.binary, "sim", "run", "--workload",
+                           str(args.data / "traces" / f"{trace}.csv"), "--policy", row[1]]
+                for setting in ("world=elasticflow", f"tables={args.data}", f"world.cluster={cluster}",
+                                *row[3]):
+                    command += ["--set", setting]
+                answer = json.loads(subprocess.run(command + ["-o", "json"], check=True,
+                                                   capture_output=True).stdout)
+                writer.writerow({"trace": trace, "row": row[0],
+                                 **{key: answer[key] for key in DEADLINE_COLUMNS[2:]}})
+                out.flush()
+
+
+def feasible(data, trace, restart, slot):
+    """Share of the jobs that could meet their deadline with the whole cluster to themselves."""
+    folder = data / ("throughputs_T4" if DEADLINE_TRACES[trace] == "t4" else "throughputs_A100")
+    with open(data / "traces" / f"{trace}.csv", encoding="utf-8") as file:
+        jobs = list(csv.DictReader(file))
+    rates = {}
+    for model in {job["model_name"] for job in jobs}:
+        with open(folder / f"{model}.csv", encoding="utf-8") as file:
+            for line in csv.DictReader(file):
+                batch = line.pop("global_batch_size")
+                rates[model, batch] = max(float(rate) for rate in line.values()
+                                          if rate and rate != "nan")
+    origin = int(jobs[0]["submit_time"])
+    met = 0
+    for job in jobs:
+        submitted = int(job["submit_time"]) - origin
+        begin = math.ceil(submitted / slot) * slot if slot else submitted
+        steps = int(job.get("real_iteration") or job["iteration"])
+        end = begin + restart + steps / rates[job["model_name"], job["batch_size"]]
+        met += end <= int(job["ddl"]) - origin
+    return met / len(jobs)
+
+
+def deadlines_table(args):
+    with open(args.csv, encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    knows = {row[0]: row[2] for row in DEADLINE_ROWS}
+    print("| trace | policy | may know | deadlines met | published | mean JCT s | makespan s | restarts "
+          "| held | policy s | jobs |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for trace in DEADLINE_TRACES:
+        for line in lines:
+            if line["trace"] != trace:
+                continue
+            published = PUBLISHED[trace].get(line["row"])
+            print(f"| {trace} | {line['row']} | {knows[line['row']]} "
+                  f"| {float(line['deadlines_met_ratio']):.1%} ({line['deadlines_met']}) "
+                  f"| {f'{published:.1%}' if published else ''} "
+                  f"| {float(line['jct_mean_seconds']):,.0f} | {float(line['makespan_seconds']):,.0f} "
+                  f"| {int(line['restarts']):,} | {float(line['devices_held_ratio']):.3f} "
+                  f"| {float(line['policy_seconds']):.1f} "
+                  f"| {line['jobs_finished']} of {line['jobs_submitted']} |")
+        print(f"| {trace} | *bound: each job alone, from the next slot, with a restart* | "
+              f"| {feasible(args.data, trace, 30, 60):.1%} | | | | | | | |")
+        print(f"| {trace} | *bound: each job alone, at once, without restart* | "
+              f"| {feasible(args.data, trace, 0, 0):.1%} | | | | | | | |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -196,15 +290,21 @@ def main():
     runs.add_argument("--workloads", default=",".join(WORKLOADS))
     gavel = commands.add_parser("gavel")
     gavel.add_argument("--traces", default=",".join(TRACES + (MSR_TRACE,)))
-    for each in (runs, gavel):
+    timed = commands.add_parser("deadlines")
+    for each in (runs, gavel, timed):
         each.add_argument("binary")
         each.add_argument("data", type=pathlib.Path)
         each.add_argument("csv", type=pathlib.Path)
+    for each in (runs, gavel):
         each.add_argument("--rows", default="", help="names of rows, all by default")
+    timed_table = commands.add_parser("deadlines-table")
+    timed_table.add_argument("data", type=pathlib.Path)
+    timed_table.add_argument("csv", type=pathlib.Path)
     for name in ("table", "gavel-table"):
         commands.add_parser(name).add_argument("csv", type=pathlib.Path)
     args = parser.parse_args()
-    return {"run": run, "table": table, "gavel": run_gavel, "gavel-table": gavel_table}[args.command](args)
+    return {"run": run, "table": table, "gavel": run_gavel, "gavel-table": gavel_table,
+            "deadlines": deadlines, "deadlines-table": deadlines_table}[args.command](args)
 
 
 sys.exit(main())

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/type_shares.h"
+#include "policies/deadline_jobs.h"
 #include "policies/declared_rates.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
@@ -13,12 +14,15 @@
 namespace gridfold {
 namespace {
 
+// A task with a deadline that finds no place costs more than all moves.
+constexpr double kShort = 1e6;
 constexpr double kReferenceSeconds = 600;
 constexpr double kLeastSeconds = 30;  // what is left is never taken to be less
 
-constexpr std::array<std::string_view, 3> kKnowledge = {"declared", "nothing", "shared"};
+constexpr std::array<std::string_view, 4> kKnowledge = {"declared", "nothing", "shared",
+                                                        "profiled"};
 constexpr RoundKnowledge kKnowledgeOf[] = {RoundKnowledge::kDeclared, RoundKnowledge::kNothing,
-                                           RoundKnowledge::kShared};
+                                           RoundKnowledge::kShared, RoundKnowledge::kProfiled};
 
 constexpr std::array<std::string_view, 2> kObjectives = {"completion", "makespan"};
 // What a device that the makespan does not need is worth beside one that it does.
@@ -37,15 +41,29 @@ Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& 
   own.order =
       static_cast<double>(settings.number("order_percent", std::lround(own.order * 100), 0, 300)) /
       100;
+  own.evenness = static_cast<double>(settings.number("evenness_percent",
+                                                     std::lround(own.evenness * 100), 10, 300)) /
+                 100;
   own.long_job = settings.duration("long_job", own.long_job);
   own.horizon = settings.duration("horizon", own.horizon);
   own.idle_worth = static_cast<double>(settings.number(
                        "idle_permille", std::lround(own.idle_worth * 1000), 1, 1000)) /
                    1000;
   own.growth = static_cast<std::int32_t>(settings.number("growth", own.growth, 1, 1024));
+  own.truth = options.truth;
   if (auto error = settings.finish()) return *error;
+  if (own.knows == RoundKnowledge::kProfiled && own.truth == nullptr) {
+    Error error = invalid("knows=profiled needs a world that tells the true speeds of its jobs");
+    error.field = "policy.knows";
+    error.hint = "choose such a world (--set world=elasticflow), or knows=declared";
+    return error;
+  }
   return own;
 }
+
+GridfoldRounds::GridfoldRounds(const GridfoldRoundsOptions& options)
+    : options_(options),
+      deadlines_({.restart = options.restart.in_seconds(), .round = options.round.in_seconds()}) {}
 
 double GridfoldRounds::fair_speed(const Part& part, std::span<const RoundType> types) const {
   const RoundJob& job = *part.job;
@@ -53,8 +71,10 @@ double GridfoldRounds::fair_speed(const Part& part, std::span<const RoundType> t
     if (!part.page->is_fitted()) return 0;
     std::int32_t node_devices = 1;
     for (const RoundType& type : types) node_devices = std::max(node_devices, type.node_devices);
-    return part.page->goodput(1, std::min(static_cast<std::int32_t>(part.fair_tasks),
-                                          std::max(1, node_devices / job.devices_each())));
+    const std::int32_t node_tasks = std::max(1, node_devices / job.devices_each());
+    const auto fair =
+        std::min(static_cast<std::int32_t>(part.fair_tasks), job.spec->roles.front().count);
+    return part.page->goodput((fair + node_tasks - 1) / node_tasks, fair);
   }
   double speed = 0;
   double devices = 0;
@@ -88,19 +108,13 @@ double GridfoldRounds::cost(const Part& part, std::span<const RoundType> types, 
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
   }
-  return part.weight / (speed + options_.idle_worth);
+  return part.weight / std::pow(speed + options_.idle_worth, options_.evenness);
 }
 
-double GridfoldRounds::seconds_left(const Part& part) const {
-  const RoundJob& job = *part.job;
-  const double served =
-      static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
-  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training || part.fair_speed <= 0) {
-    return served;
-  }
-  if (const auto steps = declared_steps_left(job); steps.is_known())
-    return steps.value() / part.fair_speed;
-  if (!job.spec->training->epochs.is_known()) return served;
+Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
+  if (options_.knows == RoundKnowledge::kNothing || !job.spec->training) return Unknown{};
+  if (const auto steps = declared_steps_left(job); steps.is_known()) return steps;
+  if (!job.spec->training->epochs.is_known()) return Unknown{};
   const auto epochs = static_cast<double>(job.spec->training->epochs.value());
   double epoch_steps = 0;
   double done = 0;
@@ -114,8 +128,16 @@ double GridfoldRounds::seconds_left(const Part& part) const {
       epoch_steps = program->epoch_steps().value();
     }
   }
-  if (epoch_steps <= 0) return served;
-  return (epochs - done) * epoch_steps / part.fair_speed;
+  if (epoch_steps <= 0) return Unknown{};
+  return (epochs - done) * epoch_steps;
+}
+
+double GridfoldRounds::seconds_left(const Part& part) const {
+  const RoundJob& job = *part.job;
+  const Known<double> steps = steps_left(job);
+  if (steps.is_known() && part.fair_speed > 0) return steps.value() / part.fair_speed;
+  // As much as it had.
+  return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
 }
 
 std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view,
@@ -196,6 +218,71 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
   return curve;
 }
 
+GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
+                                               const RoundView& view) const {
+  Timed timed;
+  const std::int32_t node_devices = measures_of(view).node_devices;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const RoundJob& job = *parts[i].job;
+    if (!job.spec->training || !job.spec->training->deadline.is_known()) continue;
+    DeadlineJob told;
+    if (options_.knows == RoundKnowledge::kProfiled) {
+      told = true_deadline_job(job, view.now, node_devices, *options_.truth);
+    } else if (const Known<double> left = steps_left(job); left.is_known()) {
+      told = fitted_deadline_job(job, view.now, node_devices, *parts[i].page, parts[i].most_tasks,
+                                 left.value());
+    }
+    if (std::none_of(told.rates.begin(), told.rates.end(), [](double r) { return r > 0; }))
+      continue;
+    timed.parts.push_back(i);
+    timed.jobs.push_back(std::move(told));
+  }
+  return timed;
+}
+
+std::vector<std::int32_t> GridfoldRounds::least_of(const std::vector<Part>& parts, Timed& timed,
+                                                   std::int32_t devices) {
+  std::vector<std::int32_t> least = deadlines_.least(timed.jobs, devices);
+  // Among none but jobs with deadlines what is lent reaches the late ones too.
+  for (std::size_t i = timed.jobs.size(); timed.jobs.size() < parts.size() && i-- > 0;) {
+    if (deadlines_.can_alone(timed.jobs[i])) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    timed.jobs.erase(timed.jobs.begin() + at);
+    timed.parts.erase(timed.parts.begin() + at);
+    least.erase(least.begin() + at);
+  }
+  return least;
+}
+
+std::vector<TypeChoice> GridfoldRounds::choose(const std::vector<Part>& parts,
+                                               std::span<const RoundType> types, Timed& timed) {
+  std::vector<std::int32_t> devices;
+  for (const RoundType& type : types) devices.push_back(type.devices);
+  std::vector<std::int32_t> least;
+  if (!timed.jobs.empty()) least = least_of(parts, timed, devices.front());
+  for (std::size_t i = 0; i < least.size(); ++i)
+    devices.front() -= least[i] * timed.jobs[i].devices_each;
+
+  std::vector<std::vector<ShareCurve>> curves(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t t = 0; t < types.size(); ++t) {
+      if (timed.has(i)) {
+        curves[i].push_back({{0}, parts[i].job->devices_each()});
+      } else {
+        curves[i].push_back(curve_of(parts[i], types, t));
+      }
+    }
+  }
+  std::vector<TypeChoice> choices = choose_types(curves, devices, steps_);
+  if (timed.jobs.empty()) return choices;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    devices.front() -= choices[i].tasks * parts[i].job->devices_each();
+  deadlines_.lend(timed.jobs, devices.front(), least);
+  steps_ += deadlines_.steps();
+  for (std::size_t i = 0; i < least.size(); ++i) choices[timed.parts[i]] = {0, least[i]};
+  return choices;
+}
+
 RoundPlan GridfoldRounds::plan(const RoundView& view) {
   steps_ = 0;
   if (view.jobs.empty() || view.nodes.empty()) return {};
@@ -205,14 +292,9 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   std::vector<Part> parts = parts_of(view, types);
   if (options_.objective == RoundObjective::kMakespan) add_makespan_shares(parts, types);
 
-  std::vector<std::int32_t> devices;
-  for (const RoundType& type : types) devices.push_back(type.devices);
-  std::vector<std::vector<ShareCurve>> curves(parts.size());
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    for (std::size_t t = 0; t < types.size(); ++t)
-      curves[i].push_back(curve_of(parts[i], types, t));
-  }
-  const std::vector<TypeChoice> choices = choose_types(curves, devices, steps_);
+  Timed timed;
+  if (types.size() == 1) timed = timed_of(parts, view);
+  const std::vector<TypeChoice> choices = choose(parts, types, timed);
   std::vector<TypeSeat> seats;
   for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
   const auto places = seat_types(
@@ -220,6 +302,7 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const auto& held = parts[i].job->places;
         const bool stays = std::equal(at.begin(), at.end(), held.begin(), held.end());
+        if (timed.has(i)) return kShort * (choices[i].tasks - task_count(at)) + (stays ? 0 : 1);
         return cost(parts[i], types, choices[i].type, static_cast<std::int32_t>(at.size()),
                     task_count(at), !stays);
       },

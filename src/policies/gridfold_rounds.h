@@ -1,13 +1,13 @@
 // The policy `gridfold` for training whose size may change. Once a round it
 // shares out devices at the least sum over jobs of
 //
-//   weight / (goodput / goodput at a fair share)
+//   weight / (goodput / goodput at a fair share)^evenness
 //
-// where the weight falls with the work that is left, so that short jobs come
-// first and long ones are never without: (reference / seconds left)^order. A
-// change of places is reckoned by what a restart leaves of the time until the
-// next change or the job's end. Devices of several types are shared out at once:
-// how fast a job goes on each is a part of the choice.
+// where the fair share lies on the fewest nodes, and the weight falls with the
+// work that is left, so that short jobs come first and long ones are never
+// without: (reference / seconds left)^order. A change of places is reckoned by what a restart
+// leaves of the time until the next change or the job's end. Devices of several types are shared
+// out at once: how fast a job goes on each is a part of the choice.
 //
 // With the objective `makespan`, gangs that declare their rates and their length
 // get what lets all of them end soonest (type_shares.h); other jobs as before.
@@ -16,15 +16,24 @@
 //   nothing   the job's own reports; what is left is guessed from what it had
 //   declared  and the number of epochs that it declares
 //   shared    and what jobs of the same program reported
+//   profiled  as declared, but of jobs with a deadline the world's true speeds
+//
+// Where all devices are of one type, jobs that declare a deadline, and of which
+// speed and length are known, come first with the least that meets it
+// (deadline_shares.h); the others share what that leaves, those that are too late
+// among them, and what is left then is lent to the former.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/round_policy.h"
+#include "policies/deadline_shares.h"
 #include "policies/goodput_book.h"
 #include "policies/program_book.h"
 #include "policies/registry.h"
@@ -33,25 +42,27 @@
 
 namespace gridfold {
 
-enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared };
+enum class RoundKnowledge : std::uint8_t { kNothing, kDeclared, kShared, kProfiled };
 enum class RoundObjective : std::uint8_t { kCompletion, kMakespan };
 
 struct GridfoldRoundsOptions {
   Duration round = Duration::seconds(60);
   RoundKnowledge knows = RoundKnowledge::kDeclared;
   RoundObjective objective = RoundObjective::kCompletion;
-  Duration restart = Duration::seconds(30);       // what it reckons a restart costs
-  double order = 0.7;                             // exponent of the work left
+  Duration restart = Duration::seconds(30);  // what it reckons a restart costs
+  double order = 0.45;                       // exponent of the work left
+  double evenness = 0.7;  // exponent of speed-ups: the more, the more alike they become
   Duration long_job = Duration::seconds(40'000);  // from here on more work left weighs no less
   Duration horizon = Duration::seconds(120);  // for which a change of places is reckoned to last
   double idle_worth = 0.5;  // speed-up that a job without devices is reckoned to have
-  std::int32_t growth = 4;  // times the most tasks measured that a job may have
+  std::shared_ptr<const TrainingTruth> truth;  // used when it knows `profiled`
+  std::int32_t growth = 4;                     // times the most tasks measured that a job may have
 };
 Result<GridfoldRoundsOptions> read_gridfold_rounds_options(const PolicyOptions& options);
 
 class GridfoldRounds final : public RoundPolicy {
  public:
-  explicit GridfoldRounds(const GridfoldRoundsOptions& options) : options_(options) {}
+  explicit GridfoldRounds(const GridfoldRoundsOptions& options);
   std::string_view name() const override { return "gridfold"; }
   Duration round() const override { return options_.round; }
   bool takes(const JobSpec& job) const override { return job.training.has_value(); }
@@ -71,6 +82,14 @@ class GridfoldRounds final : public RoundPolicy {
     std::size_t held_type = 0;
     std::vector<double> shares;  // of its time, by type, for the makespan; none: by its cost
   };
+  // The jobs that are served by their deadlines, by their numbers in the view.
+  struct Timed {
+    std::vector<std::size_t> parts;
+    std::vector<DeadlineJob> jobs;
+    bool has(std::size_t part) const {
+      return std::binary_search(parts.begin(), parts.end(), part);
+    }
+  };
   std::vector<Part> parts_of(const RoundView& view, std::span<const RoundType> types) const;
   void add_makespan_shares(std::vector<Part>& parts, std::span<const RoundType> types);
   // On a fair share: for a scaling table an equal part of every type.
@@ -82,11 +101,21 @@ class GridfoldRounds final : public RoundPolicy {
               std::int32_t nodes, std::int32_t tasks, bool moved) const;
   // Seconds that the job needs on a fair share to its end.
   double seconds_left(const Part& part) const;
+  // Steps to its declared end.
+  Known<double> steps_left(const RoundJob& job) const;
+  Timed timed_of(const std::vector<Part>& parts, const RoundView& view) const;
+  // Their tasks for their deadlines. Takes out those that are served by their
+  // work after all: who is too late, while there are others that are.
+  std::vector<std::int32_t> least_of(const std::vector<Part>& parts, Timed& timed,
+                                     std::int32_t devices);
+  std::vector<TypeChoice> choose(const std::vector<Part>& parts, std::span<const RoundType> types,
+                                 Timed& timed);
   ShareCurve curve_of(const Part& part, std::span<const RoundType> types, std::size_t type) const;
 
   GridfoldRoundsOptions options_;
   GoodputBook book_;
   ProgramBook programs_;
+  DeadlineShares deadlines_;
   std::int64_t steps_ = 0;
 };
 

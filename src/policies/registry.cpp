@@ -5,6 +5,8 @@
 
 #include "policies/best_fit.h"
 #include "policies/dot_product.h"
+#include "policies/edf.h"
+#include "policies/elasticflow.h"
 #include "policies/equal_shares.h"
 #include "policies/fgd.h"
 #include "policies/fifo.h"
@@ -97,6 +99,12 @@ Made make_tiresias(const PolicyOptions& options) {
   return make_rounds<Tiresias>(read_tiresias_options, options);
 }
 
+Made make_edf(const PolicyOptions& options) { return make_rounds<Edf>(read_edf_options, options); }
+
+Made make_elasticflow(const PolicyOptions& options) {
+  return make_rounds<ElasticFlow>(read_elasticflow_options, options);
+}
+
 Made make_equal_shares(const PolicyOptions& options) {
   return make_rounds<EqualShares>(read_equal_shares_options, options);
 }
@@ -118,6 +126,8 @@ struct Entry {
 constexpr std::array kPolicies = {
     Entry{"best_fit", make_best_fit},
     Entry{"dot_product", make_dot_product},
+    Entry{"edf", make_edf},
+    Entry{"elasticflow", make_elasticflow},
     Entry{"equal_shares", make_equal_shares},
     Entry{"fgd", make_fgd},
     Entry{"fifo", make_fifo},

@@ -20,7 +20,7 @@ TEST(RegistryTest, MakesEveryPolicyByItsName) {
     ASSERT_TRUE(policy) << name;
     EXPECT_EQ(policy->rounds ? policy->rounds->name() : policy->placement->name(), name);
   }
-  EXPECT_EQ(policy_names().size(), 14u);
+  EXPECT_EQ(policy_names().size(), 16u);
 }
 
 TEST(RegistryTest, UnknownPolicyNamesTheNearest) {

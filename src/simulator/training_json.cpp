@@ -59,6 +59,13 @@ constexpr Figure kFigures[] = {
      [](const TrainingResult& r) { return known(r.worst_finish_time_ratio()); }},
     {"deadlines", Over::kSum, [](const TrainingResult& r) { return count(r.deadlines()); }},
     {"deadlines_met", Over::kSum, [](const TrainingResult& r) { return count(r.deadlines_met()); }},
+    // Who was refused or has not ended has missed its deadline.
+    {"deadlines_met_ratio", Over::kMean,
+     [](const TrainingResult& r) {
+       return r.deadlines() > 0 ? std::optional(static_cast<double>(r.deadlines_met()) /
+                                                static_cast<double>(r.deadlines()))
+                                : std::nullopt;
+     }},
     {"devices_held_ratio", Over::kMean,
      [](const TrainingResult& r) { return std::optional(r.held_ratio()); }},
     {"devices_productive_ratio", Over::kMean,

@@ -8,6 +8,7 @@
 #include "simulator/run_inputs.h"
 #include "simulator/steady_world.h"
 #include "simulator/text_file.h"
+#include "simulator/training/elasticflow_world.h"
 #include "simulator/training/gavel_world.h"
 #include "simulator/training/pollux_world.h"
 
@@ -57,6 +58,26 @@ Made read_pollux(const WorldInputs& inputs) {
   return read_pollux_workload(*text, inputs.workload, *programs, options);
 }
 
+Made read_elasticflow(const WorldInputs& inputs) {
+  static constexpr std::array<std::string_view, 2> kClusters = {"t4", "a100"};
+  SettingsReader settings("world=elasticflow", inputs.settings);
+  const auto cluster = settings.choice("cluster", kClusters) == 0 ? ElasticFlowCluster::kT4
+                                                                  : ElasticFlowCluster::kA100;
+  const Duration restart = settings.duration("restart", Duration::seconds(30));
+  if (auto error = settings.finish()) return *error;
+  if (!inputs.cluster.empty())
+    return missing("cluster", "this world has clusters of its own",
+                   "leave --cluster out; --set world.cluster=a100 is the large one");
+  if (inputs.tables.empty())
+    return missing("tables", "this world needs its measurements",
+                   "give --set tables=FOLDER, the one that has throughputs_T4");
+  const auto tables = read_rate_tables(inputs.tables, cluster);
+  if (!tables) return tables.error();
+  const auto text = read_text_file(inputs.workload);
+  if (!text) return text.error();
+  return read_elasticflow_workload(*text, inputs.workload, *tables, cluster, restart);
+}
+
 Made read_gavel(const WorldInputs& inputs) {
   static constexpr std::array<std::string_view, 2> kRates = {"physical", "simulation"};
   static constexpr std::array<const char*, 2> kFiles = {"physical_cluster_throughputs.flat.csv.gz",
@@ -100,6 +121,7 @@ struct Entry {
 
 // One line a world.
 constexpr std::array kWorlds = {
+    Entry{"elasticflow", read_elasticflow},
     Entry{"gavel", read_gavel},
     Entry{"pollux", read_pollux},
     Entry{"steady", read_steady},

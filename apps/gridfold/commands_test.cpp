@@ -22,6 +22,7 @@
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/placement_text.h"
+#include "apps/gridfold/start_text.h"
 #include "model/why_here.h"
 #include "wire/job_file.h"
 
@@ -120,6 +121,53 @@ TEST(PlacementText, SaysWhichLimitBindsOnHowManyNodes) {
 }
 
 // Whatever can decide has a sentence in each language.
+TEST(StartText, SaysWhenAndWhatWouldDo) {
+  const Instant now = Instant{} + Duration::hours(100);
+  ExplainView explain;
+  EXPECT_EQ(start_text(explain, now, Language::kEnglish), "");
+  explain.estimates_starts = true;
+  EXPECT_EQ(start_text(explain, now, Language::kEnglish),
+            "  Its start has not been estimated yet; ask again in a few seconds.\n");
+  explain.start = StartEstimateView{now - Duration::seconds(4),
+                                    now + Duration::hours(48),
+                                    now + Duration::minutes(130),
+                                    now + Duration::minutes(40),
+                                    now + Duration::hours(5),
+                                    0.8,
+                                    312};
+  StartChangeView tasks{.change = "tasks", .by = "owner", .role = "worker", .unit = "tasks"};
+  tasks.from = 16;
+  tasks.to = 12;
+  StartChangeView domain{.change = "domain", .by = "owner", .from_name = "rack"};
+  StartChangeView limit{.change = "queue_limit", .by = "operator"};
+  limit.limits.push_back({"research", "gpu", 128'000, 136'000});
+  StartChangeView priority{.change = "priority", .by = "operator", .unit = "priority"};
+  priority.from = 0;
+  priority.to = 3;
+  priority.evicts = {"a", "b"};
+  explain.changes = {tasks, domain, limit, priority};
+  EXPECT_EQ(start_text(explain, now, Language::kEnglish),
+            "  Expected to start in 2h10m; 80 % between 40m and 5h from now (as of 4s ago, learned "
+            "from 312 starts).\n"
+            "  It would start now with one of these, the smallest first:\n"
+            "    12 tasks of worker instead of 16\n"
+            "    any place instead of one rack\n"
+            "    queue research: limit of gpu 136 instead of 128\n"
+            "    priority 3 instead of 0 (stops 2 jobs)\n");
+  EXPECT_EQ(start_text(explain, now, Language::kChinese),
+            "  预计 2h10m 后启动；80% 区间为 40m 至 5h 后（依据 4s 前的状态和 312 次启动）。\n"
+            "  以下任一修改可让它现在启动，改动最小的在前：\n"
+            "    worker 用 12 个任务而不是 16 个\n"
+            "    任意位置，而不要求同一个 rack\n"
+            "    队列 research：gpu 上限用 136 而不是 128\n"
+            "    优先级用 3 而不是 0（将停止 2 个作业）\n");
+  explain.start->start = Instant::never();
+  explain.changes->clear();
+  EXPECT_EQ(start_text(explain, now, Language::kEnglish),
+            "  Its start is not within what was looked at, the next 2d (as of 4s ago).\n"
+            "  No single change would start it now.\n");
+}
+
 TEST(PlacementText, EveryWordHasASentence) {
   for (int i = 1; i <= static_cast<int>(DecidedBy::kPlan); ++i) {
     const std::string by(to_string(static_cast<DecidedBy>(i)));

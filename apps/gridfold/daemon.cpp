@@ -24,6 +24,7 @@
 #include "base/sha256.h"
 #include "control/loop_thread.h"
 #include "control/records.h"
+#include "control/start_estimates.h"
 #include "devices/emulated.h"
 #include "devices/machine.h"
 #include "policies/learned_idle.h"
@@ -153,6 +154,9 @@ struct Daemon::Parts {
   JobWaiters waiters;
   EventRelay relay;
   std::unique_ptr<SolveThread> solver;  // tells the relay
+  // Forward runs take seconds on a large grid, and who asks for advice waits.
+  std::unique_ptr<SolveThread> forward_runs;  // tells the relay
+  std::unique_ptr<SolveThread> advice;        // tells the server
   std::unique_ptr<LoopThread> thread;
   std::optional<ApiContext> api;
   Router router;
@@ -161,6 +165,8 @@ struct Daemon::Parts {
   Result<void> open_backend(const std::string& state, const std::string& program);
   Result<void> open_server(const DaemonConfig& config, const std::string& state);
   Result<void> start_loop(const DaemonConfig& config);
+  std::shared_ptr<StartEstimates> estimates_of(const DaemonConfig& config,
+                                               const EngineOptions& engine);
   void serve();
 };
 
@@ -208,12 +214,15 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
     waiters.committed(decisions);
   };
   EngineOptions engine;
+  forward_runs = std::make_unique<SolveThread>();
+  advice = std::make_unique<SolveThread>();
   if (config.consolidate) engine.consolidation.consolidate = Consolidate::kOn;
   solver = std::make_unique<SolveThread>();
   engine.usage_half_life = config.usage_half_life;
   engine.backfill = config.backfill;
   engine.fillers = config.fillers;
   policy->idle = std::make_unique<LearnedIdle>();
+  options.estimates = estimates_of(config, engine);
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
   auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
                                             *store, *backend, *solver, clock);
@@ -221,6 +230,18 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   thread = std::make_unique<LoopThread>(std::move(loop));
   relay.attach(*thread);
   return {};
+}
+
+std::shared_ptr<StartEstimates> Daemon::Parts::estimates_of(const DaemonConfig& config,
+                                                            const EngineOptions& engine) {
+  EstimateOptions options;
+  options.engine = engine;
+  options.make_policies = [name = config.policy, settings = config.policy_settings] {
+    return std::move(*make_policy(name, {.settings = settings}));  // made once already
+  };
+  options.executor = forward_runs.get();
+  options.advice = advice.get();
+  return std::make_shared<StartEstimates>(std::move(options));
 }
 
 void Daemon::Parts::serve() {

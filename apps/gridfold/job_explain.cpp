@@ -6,6 +6,7 @@
 #include "apps/gridfold/communication_text.h"
 #include "apps/gridfold/job_output.h"
 #include "apps/gridfold/placement_text.h"
+#include "apps/gridfold/start_text.h"
 
 namespace gridfold {
 namespace {
@@ -23,6 +24,7 @@ std::string explanation(const ExplainView& explain, Language language) {
   }
   if (explain.communication) text += communication_text(*explain.communication, language);
   text += limits_text(explain.limits, language);
+  text += start_text(explain, wall_clock_now(), language);
   if (explain.placement) text += placement_text(*explain.placement, wall_clock_now(), language);
   return text;
 }

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "control/start_estimates.h"
 #include "policies/registry.h"
 #include "stores/memory/memory_store.h"
 
@@ -104,11 +105,17 @@ class ApiTest : public testing::Test {
     options.on_committed = [this](Instant, const Decisions& decisions) {
       waiters_.committed(decisions);
     };
+    EstimateOptions estimates;
+    estimates.make_policies = [] { return std::move(*make_policy("best_fit", {})); };
+    estimates.interval = {};
+    estimates.advice = &executor_;
+    options.estimates = std::make_shared<StartEstimates>(std::move(estimates));
     auto policy = make_policy("best_fit", {});
     ASSERT_TRUE(policy);
     auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
                                               store_, backend_, executor_, clock_);
-    ASSERT_TRUE(loop->start([](Event) {}));
+    // What the executor has computed is told at once, within the turn.
+    ASSERT_TRUE(loop->start([to = loop.get()](Event event) { to->post(std::move(event)); }));
     thread_ = std::make_unique<LoopThread>(std::move(loop));
     const Later later = [](Duration after, std::function<void()> work) {
       if (after.ns == 0) work();  // longer timers never ring in these tests
@@ -348,6 +355,30 @@ TEST_F(ApiTest, ExplainGivesReasonsWithNumbers) {
   EXPECT_EQ(explained["limits"][0]["counts"][0]["limit"], "too_small");
   EXPECT_EQ(explained["limits"][0]["counts"][0]["resource"], "gpu");
   EXPECT_EQ(explained["limits"][0]["counts"][0]["nodes"], 1);
+}
+
+TEST_F(ApiTest, ExplainSaysWhenAJobStartsAndWhatWouldStartItNow) {
+  submit("name: big\nrun: x\neach: {gpu: 3}\n");
+  auto explained = json("GET", kJobs + "/big:explain");
+  EXPECT_EQ(explained["start_estimate"]["known"], true);
+  EXPECT_EQ(explained["start_estimate"]["within_horizon"], false);
+  ASSERT_EQ(explained["changes"]["list"].size(), 1u);
+  const Json change = explained["changes"]["list"][0];
+  EXPECT_EQ(change["change"], "devices");
+  EXPECT_EQ(change["by"], "owner");
+  EXPECT_EQ(change["from"], 3);
+  EXPECT_EQ(change["to"], 2);
+  EXPECT_EQ(change["size_thousandths"], 333);
+
+  submit("name: first\nrun: x\neach: {gpu: 2}\ntime_limit: 2h\n");
+  submit("name: second\nrun: x\neach: {gpu: 1}\n");
+  explained = json("GET", kJobs + "/second:explain");
+  const Json estimate = explained["start_estimate"];
+  EXPECT_EQ(estimate["within_horizon"], true);
+  EXPECT_LT(estimate["from"], estimate["start"]);
+  EXPECT_LT(estimate["start"], estimate["until"]);
+  EXPECT_TRUE(explained["changes"]["list"].empty());  // every device is taken
+  EXPECT_FALSE(json("GET", kJobs + "/first:explain").contains("start_estimate"));
 }
 
 TEST_F(ApiTest, ExplainSaysWhyATaskLiesThere) {

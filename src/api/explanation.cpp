@@ -1,17 +1,23 @@
 #include "api/explanation.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "api/documents.h"
+#include "api/start_document.h"
 
 namespace gridfold {
 namespace {
 
 using Nodes = std::span<const NodeRecord>;
 
-void write_reasons(JsonWriter& json, const ControlLoop& loop, const JobRecord& job) {
-  auto reasons = loop.engine().explain(job.id);
+std::vector<Reason> reasons_of(const Engine& engine, const JobRecord& job) {
+  auto reasons = engine.explain(job.id);
   if (reasons.empty() && job.reason) reasons.push_back(*job.reason);
+  return reasons;
+}
+
+void write_reasons(JsonWriter& json, const std::vector<Reason>& reasons) {
   json.key("reasons").begin_array();
   for (const auto& reason : reasons) {
     json.begin_object();
@@ -109,19 +115,40 @@ void write_communication(JsonWriter& json, const JobRecord& job) {
   json.end_object();
 }
 
+// A document that is finished later.
+struct Draft {
+  std::string text;
+  JsonWriter json{text};
+};
+
 }  // namespace
 
-std::string explanation_document(const ControlLoop& loop, const JobRecord& job, Instant now) {
-  std::string document;
-  JsonWriter json(document);
+void explain_job(ControlLoop& loop, const JobRecord& job, Instant now,
+                 std::function<void(std::string document)> done) {
+  const auto draft = std::make_shared<Draft>();
+  JsonWriter& json = draft->json;
+  const Engine& engine = loop.engine();
+  const std::vector<Reason> reasons = reasons_of(engine, job);
   json.begin_object().key("job");
-  write_job(json, job, loop.engine(), now, JobDetail::kBasic);
-  write_reasons(json, loop, job);
+  write_job(json, job, engine, now, JobDetail::kBasic);
+  write_reasons(json, reasons);
   write_communication(json, job);
-  write_limits(json, loop.engine().limits(job.id));
-  write_placement(json, job, loop.engine().nodes());
-  json.end_object();
-  return document;
+  write_limits(json, engine.limits(job.id));
+  write_placement(json, job, engine.nodes());
+  StartEstimates* estimates = loop.estimates();
+  if (job.state != JobState::kPending || estimates == nullptr) {
+    json.end_object();
+    return done(std::move(draft->text));
+  }
+  write_evictions(json, engine, reasons);
+  write_start_estimate(json, *estimates, job.id, now);
+  estimates->find_changes(engine, now, loop.revision(), job.id,
+                          [draft, done = std::move(done), spec = job.spec,
+                           now](const std::shared_ptr<const ChangeAnswer>& answer) {
+                            if (answer != nullptr) write_changes(draft->json, *answer, *spec, now);
+                            draft->json.end_object();
+                            done(std::move(draft->text));
+                          });
 }
 
 }  // namespace gridfold

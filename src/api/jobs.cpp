@@ -189,13 +189,15 @@ HttpResponse list_jobs(const ControlLoop& loop, const ListRequest& list, Instant
   return response;
 }
 
-HttpResponse explain_job(const ControlLoop& loop, std::string_view tenant,
-                         std::string_view reference, Instant now, std::string_view request_id) {
+void answer_explain(ControlLoop& loop, std::string_view tenant, std::string_view reference,
+                    Instant now, std::string_view request_id, const Respond& respond) {
   const auto job = find_job(loop, tenant, reference);
-  if (!job) return to_response(to_problem(job.error()), request_id);
-  HttpResponse response;
-  response.body = explanation_document(loop, *job, now);
-  return response;
+  if (!job) return respond(to_response(to_problem(job.error()), request_id));
+  explain_job(loop, *job, now, [respond](std::string document) {
+    HttpResponse response;
+    response.body = std::move(document);
+    respond(std::move(response));
+  });
 }
 
 // One caller of :wait, answered when the job ends or the time is over.
@@ -266,7 +268,7 @@ void add_job_routes(Router& router, const ApiContext& api) {
       [&api](const ApiRequest& request, Respond respond) {
         api.loop.post([&api, tenant = request.path_value("tenant"), job = request.path_value("job"),
                        id = request.http.request_id, respond](ControlLoop& loop) {
-          respond(explain_job(loop, tenant, job, api.clock.now(), id));
+          answer_explain(loop, tenant, job, api.clock.now(), id, respond);
         });
       });
   router.add("GET", "/v1/tenants/{tenant}/jobs/{job}:wait", {"timeout"},

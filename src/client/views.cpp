@@ -243,6 +243,59 @@ CommunicationView to_communication(const Json& json) {
   return communication;
 }
 
+StartEstimateView to_start_estimate(const Json& json) {
+  StartEstimateView start;
+  start.as_of = get_time(json, "as_of");
+  start.horizon = get_time(json, "horizon");
+  start.start = get_time(json, "start");
+  start.from = get_time(json, "from");
+  start.until = get_time(json, "until");
+  start.band_ratio = get<double>(json, "band_ratio");
+  start.learned_starts = get<std::int64_t>(json, "learned_starts");
+  return start;
+}
+
+StartChangeView to_start_change(const Json& json) {
+  StartChangeView change;
+  change.change = get<std::string>(json, "change");
+  change.by = get<std::string>(json, "by");
+  change.role = get<std::string>(json, "role");
+  change.device_class = get<std::string>(json, "device_class");
+  change.unit = get<std::string>(json, "unit");
+  change.from_name = get<std::string>(json, "from_name");
+  change.to_name = get<std::string>(json, "to_name");
+  if (json.contains("from")) change.from = get<std::int64_t>(json, "from");
+  change.to = get<std::int64_t>(json, "to");
+  for (const auto& limit : list(json, "limits"))
+    change.limits.push_back({get<std::string>(limit, "queue"), get<std::string>(limit, "resource"),
+                             get<std::int64_t>(limit, "from"), get<std::int64_t>(limit, "to")});
+  for (const auto& victim : list(json, "evicts"))
+    change.evicts.push_back(victim.get<std::string>());
+  return change;
+}
+
+EvictionsView to_evictions(const Json& json) {
+  EvictionsView evictions{get<std::string>(json, "when"), get_time(json, "at"), {}};
+  for (const auto& victim : list(json, "victims"))
+    evictions.names.push_back(get<std::string>(victim, "name") + " (" +
+                              std::to_string(get<std::int64_t>(victim, "number")) + ")");
+  return evictions;
+}
+
+// What is said of the start of a job that waits.
+void add_start(const Json& json, ExplainView& explain) {
+  if (const auto it = json.find("evictions"); it != json.end())
+    explain.evictions = to_evictions(*it);
+  if (const auto it = json.find("start_estimate"); it != json.end()) {
+    explain.estimates_starts = true;
+    if (get<bool>(*it, "known")) explain.start = to_start_estimate(*it);
+  }
+  if (const auto it = json.find("changes"); it != json.end()) {
+    auto& changes = explain.changes.emplace();
+    for (const auto& change : list(*it, "list")) changes.push_back(to_start_change(change));
+  }
+}
+
 ExplainView to_explain(const Json& json) {
   ExplainView explain;
   explain.job = to_job(json.at("job"));
@@ -263,6 +316,7 @@ ExplainView to_explain(const Json& json) {
   }
   if (const auto it = json.find("placement"); it != json.end())
     explain.placement = to_placement(*it);
+  add_start(json, explain);
   explain.json = json.dump();
   return explain;
 }

@@ -122,12 +122,46 @@ struct RoleLimitsView {
   std::vector<LimitCountView> counts;
 };
 
+// When a waiting job is expected to start, as of a table of estimates.
+struct StartEstimateView {
+  Instant as_of = Instant::never();
+  Instant horizon = Instant::never();
+  // never(): not within the horizon.
+  Instant start = Instant::never();
+  Instant from = Instant::never();
+  Instant until = Instant::never();
+  double band_ratio = 0;
+  std::int64_t learned_starts = 0;
+};
+// One change that would let it start now; `change` and `unit` may be words that
+// this program does not know.
+struct StartChangeView {
+  std::string change, by, role, device_class, unit, from_name, to_name;
+  std::optional<std::int64_t> from;
+  std::int64_t to = 0;
+  struct Limit {
+    std::string queue, resource;
+    std::int64_t from = 0, to = 0;
+  };
+  std::vector<Limit> limits;
+  std::vector<std::string> evicts;  // ids of jobs
+};
+struct EvictionsView {
+  std::string when;  // "leaving", "later"
+  Instant at = Instant::never();
+  std::vector<std::string> names;
+};
+
 struct ExplainView {
   JobView job;
   std::vector<ReasonView> reasons;
   std::optional<CommunicationView> communication;
   std::vector<RoleLimitsView> limits;
   std::optional<PlacementView> placement;
+  std::optional<EvictionsView> evictions;
+  bool estimates_starts = false;  // the daemon does; `start` is empty until it has this job's
+  std::optional<StartEstimateView> start;
+  std::optional<std::vector<StartChangeView>> changes;  // empty: none was looked for
   std::string json;
 };
 

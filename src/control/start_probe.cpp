@@ -75,10 +75,10 @@ void raise(const Reason& reason, std::span<const QueueSpec> queues,
 StartProbe::StartProbe(std::shared_ptr<const EngineSnapshot> snapshot, MakePolicies make_policies)
     : snapshot_(std::move(snapshot)), make_policies_(std::move(make_policies)) {
   for (const JobRecord& job : snapshot_->jobs) unused_ = std::max(unused_, JobId(job.id.value + 1));
-  fork();
+  copy_engine();
 }
 
-void StartProbe::fork() {
+void StartProbe::copy_engine() {
   engine_.emplace(fork_without_jobs(*snapshot_, make_policies_()));
   const std::vector<Event> jobs = jobs_of(*snapshot_);
   // What starts of itself is none of our doing.
@@ -101,7 +101,7 @@ StartProbe::Outcome StartProbe::try_out(const StartChange& change, const JobReco
   if (change.kind == ChangeKind::kQueueLimit) outcome.reasons = engine_->explain(who);
   const Event undo = TurnRejected{decisions.turn};
   steps_ += 2;
-  if (!engine_->step(snapshot_->at, {&undo, 1}).list.empty()) fork();  // it is another state now
+  if (!engine_->step(snapshot_->at, {&undo, 1}).list.empty()) copy_engine();  // it is another state now
   return outcome;
 }
 

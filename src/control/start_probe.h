@@ -34,7 +34,7 @@ class StartProbe {
     std::vector<Reason> reasons;  // why not, where it does not
     bool starts = false;
   };
-  void fork();
+  void copy_engine();
   Outcome try_out(const StartChange& change, const JobRecord& job);
   bool starts(StartChange& change, const JobRecord& job);
   // Sets `to` to the largest multiple of `unit` from `least` up to below `from`

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "accounting/parts.h"
 #include "base/result.h"
 #include "control/store.h"
 #include "engine/engine.h"
@@ -60,6 +61,7 @@ struct SimulationResult {
   double cpu_utilisation = 0;
   double gpu_demand_blocked = 0;  // of what counted jobs asked for: left unserved
   double fragmentation = 0;       // of the idle GPUs at the end
+  EffectiveTotals effective;      // over the counted time; of devices of all classes
   StartScore starts;              // of counted jobs
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.

@@ -20,14 +20,15 @@ ALLOWED = {
     "wire": ["model"],
     "control": ["policies", "wire"],
     "devices": ["topology"],
-    "simulator": ["control", "devices"],
+    "accounting": ["engine"],
+    "simulator": ["control", "accounting", "devices"],
     "backends": ["control", "devices"],
     "stores": ["control"],
-    "api": ["control"],
+    "api": ["control", "accounting"],
     "client": ["wire"],
 }
 # The decision core takes time, randomness and data as arguments.
-PURE = ["topology", "engine", "policies", "forecast", "planner", "control"]
+PURE = ["topology", "engine", "policies", "forecast", "planner", "control", "accounting"]
 IMPURE = re.compile(
     r"system_clock|steady_clock|std::thread|random_device|\brand\(|[io]fstream|::socket\(|getenv|"
     r"\bsleep(_for)?\b|\bfork\(|(?<!\w)::open\("

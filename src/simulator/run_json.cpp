@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/effective_json.h"
 #include "base/json_writer.h"
 #include "base/sha256.h"
 
@@ -127,6 +128,10 @@ void write_result(JsonWriter& json, const RunDescription& description,
   }
   json.key("cpu_utilisation_mean_ratio").real(rounded(result.cpu_utilisation));
   if (result.fillers) write_fillers(json, description, result);
+  if (result.effective.supplied > 0) {
+    json.key("effective");
+    write_effective(json, result.effective);
+  }
   if (description.settings.estimates > Duration{}) write_starts(json, result.starts);
 }
 
@@ -224,7 +229,9 @@ SimulationResult mean_of(std::span<const SeedResult> results) {
     mean.bounded_slowdown += result.bounded_slowdown / runs;
     if (result.fillers) add_part(mean.fillers, *result.fillers, runs);
     mean.starts.add(result.starts);
+    mean.effective.add(result.effective);
   }
+  mean.effective.divide_by(static_cast<std::int64_t>(results.size()));
   mean.decisions_sha256 = sha256_hex(hashes);
   mean.makespan = Duration{static_cast<std::int64_t>(makespan)};
   mean.wait = mean_summary(results, &SimulationResult::wait);

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "accounting/effective_account.h"
 #include "base/random.h"
 #include "control/control_loop.h"
 #include "policies/learned_idle.h"
@@ -30,6 +31,7 @@ class Run {
         capacity_(capacity_of(input.cluster)),
         cluster_(input.cluster.nodes, options.latencies, clock_),
         metrics_(input.workload, input.arrivals.size()),
+        account_(counted_time(input)),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
@@ -86,6 +88,16 @@ class Run {
     return known;
   }
 
+  // From the first counted arrival to the last one; a run that counts all jobs
+  // goes on to its end.
+  static EffectiveOptions counted_time(const SimulationInput& input) {
+    EffectiveOptions effective;
+    effective.from = Instant{} + input.arrivals[input.counted_from].at;
+    if (input.counted_from > 0) effective.to = Instant{} + input.arrivals.back().at;
+    effective.ask_interval = Duration::minutes(5);
+    return effective;
+  }
+
   ControlOptions control_options() {
     ControlOptions control;
     control.history = History::kDrop;
@@ -93,6 +105,7 @@ class Run {
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       metrics_.committed(now, decisions);
       if (has_fillers()) fillers_.committed(now, metrics_.first_id(), decisions);
+      if (options_.record_to_per_cent == 0) account_.committed(now, loop_.engine(), decisions);
     };
     if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
@@ -289,6 +302,7 @@ class Run {
           static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
     }
     add_utilisation(result);
+    result.effective = account_.report(clock_.now()).all();
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
       result.fragmentation = fragmentation_now();
@@ -330,6 +344,7 @@ class Run {
   VirtualClock clock_;
   SimulatedCluster cluster_;
   RunMetrics metrics_;
+  EffectiveAccount account_;
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
   Specs specs_;

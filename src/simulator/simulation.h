@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "accounting/parts.h"
 #include "base/result.h"
 #include "control/store.h"
 #include "engine/engine.h"
@@ -64,6 +65,7 @@ struct SimulationResult {
   std::optional<FillerSummary> fillers;  // of a run with fillers
   double fragmentation = 0;              // of the idle GPUs at the end
   StartScore starts;                     // of counted jobs
+  EffectiveTotals effective;             // over the counted time; of devices of all classes
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;

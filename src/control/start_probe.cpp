@@ -101,7 +101,8 @@ StartProbe::Outcome StartProbe::try_out(const StartChange& change, const JobReco
   if (change.kind == ChangeKind::kQueueLimit) outcome.reasons = engine_->explain(who);
   const Event undo = TurnRejected{decisions.turn};
   steps_ += 2;
-  if (!engine_->step(snapshot_->at, {&undo, 1}).list.empty()) copy_engine();  // it is another state now
+  if (!engine_->step(snapshot_->at, {&undo, 1}).list.empty())
+    copy_engine();  // it is another state now
   return outcome;
 }
 

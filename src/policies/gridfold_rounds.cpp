@@ -157,7 +157,8 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.held_type = type_of(types, job);
     part.most_tasks = declares_rates(*job.spec)
                           ? std::min(count, measures.devices / each)
-                          : std::min({std::max(options_.growth * part.page->most_measured(), 1),
+                          : std::min({std::max(options_.growth * part.page->most_measured(),
+                                               job.spec->roles.front().min),
                                       count, measures.devices / each});
     part.left = std::max(seconds_left(part), kLeastSeconds);
     part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
@@ -205,7 +206,9 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
     const bool stays = n == part.held && type == part.held_type;
     // Beyond one node whole ones only: what is left of a node that is shared
     // out finds nobody that it fits. A scaling table says itself what is well.
-    const bool is_whole = n <= node_tasks || n % node_tasks == 0 || declares_rates(*job.spec);
+    // The job's minimum is always offered: without it the job would never begin.
+    const bool is_whole = n <= node_tasks || n % node_tasks == 0 || declares_rates(*job.spec) ||
+                          n == job.spec->roles.front().min;
     const std::int32_t nodes =
         stays ? static_cast<std::int32_t>(job.places.size()) : (n + node_tasks - 1) / node_tasks;
     if (!may_have(job, n) || (!stays && !is_whole) ||
@@ -225,6 +228,8 @@ GridfoldRounds::Timed GridfoldRounds::timed_of(const std::vector<Part>& parts,
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const RoundJob& job = *parts[i].job;
     if (!job.spec->training || !job.spec->training->deadline.is_known()) continue;
+    // Deadlines are planned in powers of two from one task on.
+    if (job.spec->roles.front().min > 1 || job.spec->roles.front().multiple_of > 1) continue;
     DeadlineJob told;
     if (options_.knows == RoundKnowledge::kProfiled) {
       told = true_deadline_job(job, view.now, node_devices, *options_.truth);

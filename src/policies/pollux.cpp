@@ -54,8 +54,9 @@ std::vector<Pollux::Part> Pollux::parts_of(const RoundView& view) const {
     const double delay = options_.restart.in_seconds();
     const double restarts = std::max(0, job.starts - 1);
     part.restart_factor = std::max(age - restarts * delay, 0.0) / (age + delay);
-    part.most_tasks = std::min({std::max(2 * part.page->most_measured(), 1),
-                                job.spec->roles.front().count, measures.devices / each});
+    part.most_tasks =
+        std::min({std::max(2 * part.page->most_measured(), job.spec->roles.front().min),
+                  job.spec->roles.front().count, measures.devices / each});
     parts.push_back(part);
   }
   return parts;

@@ -252,7 +252,12 @@ JobTemplate read_job(const Field& job, JobForm form) {
   if (const auto stop = job.find("stop")) spec.stop = read_stop(*stop);
   if (const auto checkpoint = job.find("checkpoint"))
     spec.checkpoint = read_checkpoint(*checkpoint);
-  if (const auto training = job.find("training")) spec.training = read_training(*training, spec);
+  if (const auto training = job.find("training")) {
+    spec.training = read_training(*training, spec);
+    if (!spec.checkpoint && form != JobForm::kStored)
+      training->fail("a job whose size may change has to save its work",
+                     "say how it saves, such as checkpoint: {signal: TERM, grace: 30s}");
+  }
   if (const auto limit = job.find("time_limit"))
     spec.time_limit = read_duration(*limit, Duration::nanoseconds(1), kLongest);
   if (form == JobForm::kStored) read_stored_keys(job, spec);

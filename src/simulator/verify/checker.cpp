@@ -218,8 +218,17 @@ void Checker::check_tenants() {
 void Checker::daemon_started() { heard_.clear(); }
 
 void Checker::decided(const Decisions& decisions) {
+  stopped_later_.clear();
   for (const Decision& decision : decisions.list) {
-    if (const auto* preempted = std::get_if<Preempted>(&decision)) check_eviction(*preempted);
+    if (const auto* preempted = std::get_if<Preempted>(&decision)) {
+      for (const JobId victim : preempted->victims) stopped_later_.insert(victim.value);
+    }
+  }
+  for (const Decision& decision : decisions.list) {
+    if (const auto* preempted = std::get_if<Preempted>(&decision)) {
+      for (const JobId victim : preempted->victims) stopped_later_.erase(victim.value);
+      check_eviction(*preempted);
+    }
     const auto* changed = std::get_if<JobChanged>(&decision);
     if (changed == nullptr) continue;
     const std::string name = job_text(changed->job.value);
@@ -320,7 +329,11 @@ std::optional<std::string> Checker::may_not_take_back(const MirrorJob& by,
       const MirrorJob& job = *mirror_.job(id);
       const auto above = queue_and_above(job.spec->queue);
       if (std::find(above.begin(), above.end(), name) == above.end()) continue;
-      add_staying(job, stays);
+      if (stopped_later_.count(id) != 0) {
+        stays.add(use_of(job), +1);
+      } else {
+        add_staying(job, stays);
+      }
     }
     for (const auto& [resource, amount] : right.devices) {
       if (lost.of(resource) > 0 && stays.of(resource) < amount)

@@ -11,6 +11,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -88,6 +89,7 @@ class Checker {
   int owner_ = 0;
   int candidate_ = 0;
   FirmUse use_, use_before_;                 // now, and before the last transaction
+  std::set<std::uint64_t> stopped_later_;    // by decisions that follow in the same turn
   std::map<std::uint64_t, JobState> heard_;  // by the decisions, since the daemon's start
   std::map<std::size_t, SubmitAnswer> answers_;
   std::vector<NodeUse> uses_;  // by node: of what is really there

@@ -18,7 +18,9 @@ Duration rounded_down(Duration run) {
 
 bool needs_trial(const PlanAsk& ask) {
   return ask.parts.size() != 1 ||
-         (ask.wish != nullptr && (ask.wish->segments || !ask.wish->spread.empty()));
+         (ask.wish != nullptr &&
+          (ask.wish->segments ||
+           (!ask.wish->spread.empty() && !GRIDFOLD_PLANTED_BUG(plan_spreads_anywhere))));
 }
 
 }  // namespace
@@ -232,9 +234,7 @@ bool Timeline::try_at(const PlanAsk& ask, DomainId home, Trial& trial) {
   trial.until = end_of(trial.start, ask.run);
   trial.plan.start = trial.start;
   if (ask.wish != nullptr && ask.wish->segments) return seat_segments(ask, home, trial);
-  if (ask.wish != nullptr && !ask.wish->spread.empty() &&
-      !GRIDFOLD_PLANTED_BUG(plan_spreads_anywhere))
-    return seat_evenly(ask, home, trial);
+  if (ask.wish != nullptr && !ask.wish->spread.empty()) return seat_evenly(ask, home, trial);
   // The part that asks for most on a node first.
   std::vector<std::uint32_t> order(ask.parts.size());
   for (std::uint32_t p = 0; p < order.size(); ++p) order[p] = p;

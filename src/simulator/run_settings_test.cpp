@@ -72,7 +72,9 @@ TEST(RunSettings, MistakesAreNamed) {
             "arived: there is no setting \"arived\" (use mode, load, jobs, longest_duration, "
             "holding_mean, when_full, mix_weights, warm_up, arrived, then, tie_break, mix, "
             "start_latency, clean_latency, world, tables, policy_time, backfill, "
-            "backfill_order, reservations, default_run, limits, run_times, consolidate, "
+            "backfill_order, reservations, default_run, limits, run_times, rights, largest_gpus, "
+            "fillers, fillers_load, fillers_gpus, fillers_interval, fillers_cost, fillers_save, "
+            "fillers_restart, fillers_guaranteed, fillers_admission, fillers_victims, consolidate, "
             "moves_an_hour, estimates, policy.KEY "
             "or world.KEY, or "
             "did you mean 'arrived')");

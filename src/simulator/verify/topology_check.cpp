@@ -34,6 +34,11 @@ std::optional<std::string> crosses_domains(const World& world, const MirrorJob& 
     for (const std::string& domain : used) text += " " + domain;
     return text;
   };
+  for (const MirrorTask& task : job.tasks) {
+    if (wish.spread.empty() || !holds(task.phase)) continue;
+    if (!domain_at(world.nodes[static_cast<std::size_t>(task.at.node)], wish.spread))
+      return "is spread over " + wish.spread + " and has a task in none";
+  }
   if (!wish.require.empty()) {
     if (auto wrong = one_domain(wish.require, 0, job.tasks.size())) return wrong;
   }
@@ -96,7 +101,7 @@ std::optional<std::string> spread_unevenly(const World& world, const MirrorJob& 
     if (!holds(task.phase)) continue;
     const NodeSpec& node = world.nodes[static_cast<std::size_t>(task.at.node)];
     const auto domain = domain_at(node, wish.spread);
-    if (!domain) return "is spread over " + wish.spread + " and has a task in none";
+    if (!domain) return std::nullopt;  // that is said of the job anyway
     ++used[*domain];
     if (!wish.require.empty()) home = domain_at(node, wish.require).value_or("");
   }

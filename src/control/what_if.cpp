@@ -166,11 +166,11 @@ class WhatIfProblem::Planner {
 
   Result<void> make(const AddNodes& change) {
     if (change.count < 1 || change.count > kMostAddedNodes)
-      return refused(ErrorKind::kLimit, field_ + "count",
+      return refused(ErrorKind::kLimit, field_ + "add_nodes.count",
                      std::to_string(change.count) + " nodes cannot be added",
                      "add from 1 to " + std::to_string(kMostAddedNodes));
     const NodeRecord* like = node(change.like);
-    if (like == nullptr) return unknown_node("like", change.like);
+    if (like == nullptr) return unknown_node("add_nodes.like", change.like);
     NodeSpec spec = like->spec;
     for (DeviceSpec& device : spec.devices) {
       device.uid.clear();
@@ -187,16 +187,16 @@ class WhatIfProblem::Planner {
   }
 
   Result<void> make(const DrainNode& change) {
-    if (node(change.node) == nullptr) return unknown_node("node", change.node);
+    if (node(change.node) == nullptr) return unknown_node("drain_node", change.node);
     plan_.events.emplace_back(NodeDrainRequested{change.node, true, ""});
     return {};
   }
 
   Result<void> make(const SetQueueLimit& change) {
     QueueSpec* changed = queue(change.queue);
-    if (changed == nullptr) return unknown_queue("queue", change.queue);
+    if (changed == nullptr) return unknown_queue("queue_limit.queue", change.queue);
     if (!change.amount.is_unlimited() && change.amount.bound() < 0)
-      return refused(ErrorKind::kInvalid, field_ + "amount", "a limit is not below 0",
+      return refused(ErrorKind::kInvalid, field_ + "queue_limit.limit", "a limit is not below 0",
                      "give an amount from 0, or \"unlimited\"");
     const auto as = [&]<class T>(T) {
       return change.amount.is_unlimited() ? Limit<T>{} : Limit<T>(T(change.amount.bound()));
@@ -213,7 +213,7 @@ class WhatIfProblem::Planner {
       if (!classes.contains(change.resource)) {
         std::vector<std::string_view> known = {"cpu", "memory", "running_jobs"};
         known.insert(known.end(), classes.begin(), classes.end());
-        return unknown(field_ + "resource", "resource", change.resource, known);
+        return unknown(field_ + "queue_limit.resource", "resource", change.resource, known);
       }
       limit.devices.erase(change.resource);
       if (!change.amount.is_unlimited()) limit.devices[change.resource] = change.amount.bound();
@@ -222,25 +222,35 @@ class WhatIfProblem::Planner {
     return {};
   }
 
-  Result<void> make(const SubmitJob& change) {
-    const JobSpec& spec = *change.spec;
-    const QueueSpec* into = queue(spec.queue);
-    if (into == nullptr) return unknown_queue("job.queue", spec.queue);
+  Result<void> make(const SubmitJobs& change) {
+    if (change.specs.empty() || change.specs.size() > kMostWhatIfJobs)
+      return refused(ErrorKind::kLimit, field_ + "submit_job",
+                     std::to_string(change.specs.size()) + " jobs are not tried out at once",
+                     "submit from 1 to " + std::to_string(kMostWhatIfJobs));
+    for (const auto& spec : change.specs) {
+      if (auto done = submit(spec); !done) return done;
+    }
+    return {};
+  }
+
+  Result<void> submit(const std::shared_ptr<const JobSpec>& spec) {
+    const QueueSpec* into = queue(spec->queue);
+    if (into == nullptr) return unknown_queue("submit_job.queue", spec->queue);
     if (!into->open)
-      return refused(ErrorKind::kConflict, field_ + "job.queue",
-                     "queue " + quote(spec.queue) + " takes no jobs", "name an open queue");
-    if (!spec.time_limit.is_unlimited() && !into->longest_run.allows(spec.time_limit.bound()))
-      return refused(ErrorKind::kInvalid, field_ + "job.time_limit",
-                     to_text(spec.time_limit.bound()) + " is longer than queue " +
-                         quote(spec.queue) + " lets its jobs run",
+      return refused(ErrorKind::kConflict, field_ + "submit_job.queue",
+                     "queue " + quote(spec->queue) + " takes no jobs", "name an open queue");
+    if (!spec->time_limit.is_unlimited() && !into->longest_run.allows(spec->time_limit.bound()))
+      return refused(ErrorKind::kInvalid, field_ + "submit_job.time_limit",
+                     to_text(spec->time_limit.bound()) + " is longer than queue " +
+                         quote(spec->queue) + " lets its jobs run",
                      "ask for at most " + to_text(into->longest_run.bound()));
-    if (!spec.after.empty())
-      return refused(ErrorKind::kInvalid, field_ + "job.after",
+    if (!spec->after.empty())
+      return refused(ErrorKind::kInvalid, field_ + "submit_job.after",
                      "what the job waits for is not looked up here", "leave its `after` out");
     last_job_ = JobId(last_job_.value + 1);
-    plan_.submitted.push_back(last_job_);
-    plan_.events.emplace_back(JobSubmitted{
-        last_job_, "what-if-" + std::to_string(last_job_.value), change.spec, {}, false, {}});
+    plan_.submitted.push_back({last_job_, spec->name});
+    plan_.events.emplace_back(
+        JobSubmitted{last_job_, "what-if-" + std::to_string(last_job_.value), spec, {}, false, {}});
     return {};
   }
 
@@ -300,10 +310,11 @@ std::shared_ptr<const WhatIfAnswer> WhatIfProblem::answer() const {
   const std::int64_t devices = devices_of(*snapshot_);
   answer->now = judge(*now, waiting, devices, answer->horizon);
   answer->changed = judge(*changed, waiting, devices + plan_.added_devices, answer->horizon);
-  for (const JobId job : plan_.submitted) {
-    const Instant start = changed->start_of(job);
+  for (WhatIfStart submitted : plan_.submitted) {
+    const Instant start = changed->start_of(submitted.job);
     const bool starts = !start.is_never() && start - changed->from <= answer->horizon;
-    answer->submitted.push_back(starts ? start : Instant::never());
+    if (starts) submitted.at = start;
+    answer->submitted.push_back(std::move(submitted));
   }
   return answer;
 }

@@ -38,17 +38,19 @@ struct SetQueueLimit {
   std::string resource;
   Limit<std::int64_t> amount;
 };
-struct SubmitJob {
-  std::shared_ptr<const JobSpec> spec;
+// All at once, in this order.
+struct SubmitJobs {
+  std::vector<std::shared_ptr<const JobSpec>> specs;
 };
 // The policy of this name with its default settings.
 struct UsePolicy {
   std::string policy;
 };
-using WhatIfChange = std::variant<AddNodes, DrainNode, SetQueueLimit, SubmitJob, UsePolicy>;
+using WhatIfChange = std::variant<AddNodes, DrainNode, SetQueueLimit, SubmitJobs, UsePolicy>;
 
 inline constexpr std::int64_t kMostAddedNodes = 10'000;
 inline constexpr std::size_t kMostWhatIfChanges = 1'000;
+inline constexpr std::size_t kMostWhatIfJobs = 1'000;  // submitted by one change
 inline constexpr Duration kDefaultHorizon = Duration::hours(24);
 inline constexpr Duration kLongestHorizon = Duration::hours(24 * 366);
 
@@ -72,19 +74,25 @@ struct WhatIfSide {
   std::vector<JobId> evicted;  // in order of time; one may be so again
 };
 
+// A job that the question submits.
+struct WhatIfStart {
+  JobId job;
+  std::string name;
+  Instant at = Instant::never();  // never(): not by the horizon
+};
+
 struct WhatIfAnswer final : SolveAnswer {
   std::shared_ptr<const EngineSnapshot> snapshot;
   Duration horizon{};        // that both sides are judged by
   std::int64_t waiting = 0;  // jobs that wait now, without those that are held
   WhatIfSide now;
   WhatIfSide changed;
-  // Of the submitted jobs, in order of the question; never(): not by the horizon.
-  std::vector<Instant> submitted;
+  std::vector<WhatIfStart> submitted;  // in order of the question
 };
 
 class WhatIfProblem final : public SolveProblem {
  public:
-  // Errors name the field: "changes[1].node".
+  // Errors name the field: "changes[1].add_nodes.like".
   static Result<std::shared_ptr<const WhatIfProblem>> make(
       std::shared_ptr<const EngineSnapshot> snapshot, RunOutcomes outcomes,
       MakePolicies make_policies, ForwardOptions options, const WhatIfQuestion& question);
@@ -97,8 +105,8 @@ class WhatIfProblem final : public SolveProblem {
   // What the changes come to.
   struct Plan {
     std::vector<Event> events;
-    std::vector<JobId> submitted;
-    std::int64_t added_devices = 0;  // thousandths
+    std::vector<WhatIfStart> submitted;  // not yet looked for
+    std::int64_t added_devices = 0;      // thousandths
     MakePolicies make_policies;
   };
   class Planner;

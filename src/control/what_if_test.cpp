@@ -112,13 +112,13 @@ TEST_F(WhatIfTest, ASubmittedJobStartsBehindThoseThatWait) {
   submit(8, Duration::hours(2));
   submit(8, Duration::hours(4));
   submit(8, Duration::hours(1));
-  const auto told = answer(SubmitJob{job_of(8, Duration::hours(1))});
+  const auto told = answer(SubmitJobs{{job_of(8, Duration::hours(1))}});
   ASSERT_EQ(told->submitted.size(), 1u);
-  EXPECT_EQ(told->submitted[0], kStart + Duration::hours(3));
+  EXPECT_EQ(told->submitted[0].at, kStart + Duration::hours(3));
   EXPECT_EQ(told->waiting, 1);
   EXPECT_EQ(told->now.mean_wait, told->changed.mean_wait);
-  const auto never = answer(SubmitJob{job_of(9, Duration::hours(1))});
-  EXPECT_TRUE(never->submitted[0].is_never());
+  const auto never = answer(SubmitJobs{{job_of(9, Duration::hours(1))}});
+  EXPECT_TRUE(never->submitted[0].at.is_never());
 }
 
 TEST_F(WhatIfTest, AnotherPolicyDecides) {
@@ -144,11 +144,11 @@ TEST_F(WhatIfTest, EvictedJobsAreNamed) {
   submit(8, Duration::hours(9));
   JobSpec urgent = *job_of(8, Duration::hours(1));
   urgent.priority = 5;
-  const auto told = answer(SubmitJob{std::make_shared<const JobSpec>(urgent)});
+  const auto told = answer(SubmitJobs{{std::make_shared<const JobSpec>(urgent)}});
   EXPECT_TRUE(told->now.evicted.empty());
   ASSERT_EQ(told->changed.evicted.size(), 1u);
   EXPECT_LE(told->changed.evicted[0].value, low.value + 1);
-  EXPECT_EQ(told->submitted[0], kStart);
+  EXPECT_EQ(told->submitted[0].at, kStart);
 }
 
 TEST_F(WhatIfTest, WithFewEventsBothAreJudgedByTheShorter) {
@@ -177,14 +177,15 @@ TEST_F(WhatIfTest, TheSameQuestionHasTheSameAnswer) {
 }
 
 TEST_F(WhatIfTest, MistakesNameTheirField) {
-  EXPECT_EQ(field_of(AddNodes{1, "n9"}), "changes[0].like");
-  EXPECT_EQ(field_of(AddNodes{0, "n1"}), "changes[0].count");
-  EXPECT_EQ(field_of(AddNodes{kMostAddedNodes + 1, "n1"}), "changes[0].count");
-  EXPECT_EQ(field_of(DrainNode{"x"}), "changes[0].node");
-  EXPECT_EQ(field_of(SetQueueLimit{"smal", "gpu", 1}), "changes[0].queue");
-  EXPECT_EQ(field_of(SetQueueLimit{"small", "npu", 1}), "changes[0].resource");
-  EXPECT_EQ(field_of(SetQueueLimit{"small", "gpu", -1}), "changes[0].amount");
-  EXPECT_EQ(field_of(SubmitJob{job_of(1, Duration::hours(1), "none")}), "changes[0].job.queue");
+  EXPECT_EQ(field_of(AddNodes{1, "n9"}), "changes[0].add_nodes.like");
+  EXPECT_EQ(field_of(AddNodes{0, "n1"}), "changes[0].add_nodes.count");
+  EXPECT_EQ(field_of(AddNodes{kMostAddedNodes + 1, "n1"}), "changes[0].add_nodes.count");
+  EXPECT_EQ(field_of(DrainNode{"x"}), "changes[0].drain_node");
+  EXPECT_EQ(field_of(SetQueueLimit{"smal", "gpu", 1}), "changes[0].queue_limit.queue");
+  EXPECT_EQ(field_of(SetQueueLimit{"small", "npu", 1}), "changes[0].queue_limit.resource");
+  EXPECT_EQ(field_of(SetQueueLimit{"small", "gpu", -1}), "changes[0].queue_limit.limit");
+  EXPECT_EQ(field_of(SubmitJobs{{job_of(1, Duration::hours(1), "none")}}),
+            "changes[0].submit_job.queue");
   EXPECT_EQ(field_of(UsePolicy{"best"}), "changes[0].policy");
   EXPECT_EQ(ask(DrainNode{"n1"}, {}, Duration{}).error().field, "horizon");
 }

@@ -39,5 +39,6 @@ void add_log_route(Router& router, const ApiContext& api);
 void add_node_routes(Router& router, const ApiContext& api);
 void add_queue_routes(Router& router, const ApiContext& api);
 void add_system_routes(Router& router, const ApiContext& api);
+void add_what_if_route(Router& router, const ApiContext& api);
 
 }  // namespace gridfold

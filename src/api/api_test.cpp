@@ -381,6 +381,52 @@ TEST_F(ApiTest, ExplainSaysWhenAJobStartsAndWhatWouldStartItNow) {
   EXPECT_FALSE(json("GET", kJobs + "/first:explain").contains("start_estimate"));
 }
 
+TEST_F(ApiTest, WhatIfComparesTheStateWithAnother) {
+  submit("name: first\nrun: x\neach: {gpu: 2}\ntime_limit: 2h\n");
+  submit("name: second\nrun: x\neach: {gpu: 1}\ntime_limit: 1h\n");
+  const auto what_if = [&](const std::string& yaml, int status = 200) {
+    const auto response = ask("POST", "/v1/what-if", yaml, {{"content-type", "application/yaml"}});
+    EXPECT_EQ(response.status, status) << response.body;
+    return Json::parse(response.body, nullptr, false);
+  };
+  const Json added = what_if("changes: [add_nodes: {count: 1, like: n1}]\nhorizon: 10h\n");
+  EXPECT_EQ(added["horizon_seconds"], 36'000);
+  EXPECT_EQ(added["waiting_jobs"], 1);
+  EXPECT_EQ(added["now"]["starting_jobs"], 1);
+  EXPECT_NEAR(added["now"]["mean_wait_seconds"].get<double>(), 7200, 60);
+  EXPECT_EQ(added["changed"]["mean_wait_seconds"], 0);
+  EXPECT_EQ(added["changed"]["devices_thousandths"], 4000);
+  EXPECT_GT(added["now"]["utilisation_ratio"], added["changed"]["utilisation_ratio"]);
+
+  const Json submitted = what_if(
+      "changes:\n"
+      "  - queue_limit: {queue: default, resource: gpu, limit: 2}\n"
+      "  - submit_job: {name: third, run: x, each: {gpu: 1}}\n"
+      "  - submit_job: |\n"
+      "      name: huge\n"
+      "      run: x\n"
+      "      each: {gpu: 9}\n"
+      "  - policy: fgd\n");
+  ASSERT_EQ(submitted["submitted"].size(), 2u);
+  EXPECT_EQ(submitted["submitted"][0]["name"], "third");
+  EXPECT_EQ(submitted["submitted"][0]["within_horizon"], true);
+  EXPECT_NEAR(submitted["submitted"][0]["wait_seconds"].get<double>(), 7200, 60);
+  EXPECT_EQ(submitted["submitted"][1]["within_horizon"], false);
+
+  EXPECT_EQ(what_if("changes: [drain_node: n2]\n", 400)["field"], "changes[0].drain_node");
+  EXPECT_EQ(what_if("changes: [drain: n2]\n", 400)["field"], "changes[0].drain");
+  EXPECT_EQ(what_if("changes: [policy: fgb]\n", 400)["field"], "changes[0].policy");
+  EXPECT_EQ(what_if("changes: []\n", 400)["field"], "changes");
+  EXPECT_EQ(what_if("changes: [submit_job: {name: typo, run: x, each: {gpus: 1}}]\n", 400)["field"],
+            "changes[0].submit_job.each.gpus");
+  EXPECT_EQ(what_if("changes: [drain_node: n1]\nhorizon: 0s\n", 400)["field"], "horizon");
+  EXPECT_EQ(ask("POST", "/v1/what-if", "{}", {{"content-type", "text/plain"}}).status, 415);
+  // Nothing was changed.
+  EXPECT_EQ(json("GET", "/v1/nodes")["nodes"].size(), 1u);
+  EXPECT_EQ(json("GET", "/v1/nodes/n1")["drained"], false);
+  EXPECT_EQ(json("GET", kJobs)["jobs"].size(), 2u);
+}
+
 TEST_F(ApiTest, ExplainSaysWhyATaskLiesThere) {
   submit(kSleep);
   submit("name: big\nrun: x\neach: {gpu: 3}\n");
@@ -563,6 +609,10 @@ TEST_F(ApiTest, OpenapiDescribesTheFieldsGiven) {
   EXPECT_EQ(fields.undescribed(json("GET", kJobs), "JobPage"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/big:explain"), "Explanation"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nap:explain"), "Explanation"), none);
+  const auto answer =
+      ask("POST", "/v1/what-if", R"({"changes": [{"submit_job": {"name": "new", "run": "x"}}]})",
+          {{"content-type", "application/json"}});
+  EXPECT_EQ(fields.undescribed(Json::parse(answer.body), "WhatIfAnswer"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/nodes"), "NodeList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/queues"), "QueueList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/summary"), "Summary"), none);

@@ -1,8 +1,8 @@
 // POST of jobs: one batch, all or none, answered when it is durable.
 #include "api/api.h"
+#include "api/body_format.h"
 #include "api/job_lookup.h"
 #include "base/json_writer.h"
-#include "base/quote.h"
 #include "base/sha256.h"
 #include "wire/job_file.h"
 #include "wire/job_json.h"
@@ -11,23 +11,6 @@ namespace gridfold {
 namespace {
 
 constexpr std::size_t kMaxKeyBytes = 255;
-
-Problem unsupported_media_type(std::string_view content_type) {
-  Problem problem{415, "UnsupportedMediaType", "The body's content type is not read here",
-                  content_type.empty() ? "the request has no Content-Type"
-                                       : "jobs are not read from " + quote(content_type)};
-  problem.hint = "send application/json or application/yaml";
-  return problem;
-}
-
-std::optional<JobFileFormat> format_of(std::string_view content_type) {
-  content_type = content_type.substr(0, content_type.find(';'));
-  while (content_type.ends_with(' ')) content_type.remove_suffix(1);
-  if (content_type == "application/json") return JobFileFormat::kJson;
-  for (const std::string_view yaml : {"application/yaml", "application/x-yaml", "text/yaml"})
-    if (content_type == yaml) return JobFileFormat::kYaml;
-  return std::nullopt;
-}
 
 HttpResponse validated(const std::vector<SubmittedSpec>& jobs) {
   HttpResponse response;
@@ -91,7 +74,7 @@ void submit_jobs(const ApiContext& api, const ApiRequest& request, const Respond
   const auto hold = request.query.flag("hold");
   if (!hold) return refuse(to_problem(hold.error()));
   const auto content_type = request.http.header("content-type");
-  const auto format = format_of(content_type);
+  const auto format = body_format(content_type);
   if (!format) return refuse(unsupported_media_type(content_type));
   auto submit = parse_submit(request, *format, *hold);
   if (!submit) return refuse(to_problem(submit.error()));

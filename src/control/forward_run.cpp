@@ -51,7 +51,7 @@ class Course {
     step(now, events);
     while (!is_done()) {
       const Instant next = std::min(world_.next(), engine_.next_wake());
-      if (next.is_never() && events_.empty()) break;
+      if (events_.empty() && (next.is_never() || is_beyond(next))) break;
       if (answer_->events >= options_.max_events) {
         finish();
         return answer_;
@@ -72,6 +72,8 @@ class Course {
     return options_.until == ForwardOptions::Until::kAllStarted && waiting_.empty() &&
            events_.empty();
   }
+
+  bool is_beyond(Instant at) const { return !options_.horizon.allows(at - snapshot_.at); }
 
   void step(Instant now, std::vector<Event>& events) {
     answer_->reached = now;

@@ -28,6 +28,8 @@ struct ForwardOptions {
   // The run goes on until every job that can start has started; with kToTheEnd
   // until nothing happens any more.
   enum class Until : std::uint8_t { kAllStarted, kToTheEnd } until = Until::kAllStarted;
+  // Nothing is looked at that comes later than this after the snapshot.
+  Limit<Duration> horizon;
 };
 
 // A job that was pending has started.

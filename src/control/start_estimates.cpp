@@ -100,21 +100,44 @@ void StartEstimates::settle(JobId job, Instant start) {
   }
 }
 
-void StartEstimates::find_changes(const Engine& engine, Instant now, Revision revision, JobId job,
-                                  std::function<void(std::shared_ptr<const ChangeAnswer>)> done) {
-  if (options_.advice == nullptr) return done(nullptr);
+std::shared_ptr<const EngineSnapshot> StartEstimates::asked_about(const Engine& engine, Instant now,
+                                                                  Revision revision) {
   const bool is_current = asked_ != nullptr && asked_->revision == revision;
   if (!is_current && engine.nodes().size() + engine.jobs().size() <= kMostToCopy)
     asked_ = std::make_shared<const EngineSnapshot>(
         take_snapshot(engine, options_.engine, now, revision));
   else if (!is_current)
     asked_ = table_ != nullptr ? table_->snapshot : nullptr;
-  if (asked_ == nullptr) return done(nullptr);
+  return asked_;
+}
+
+void StartEstimates::find_changes(const Engine& engine, Instant now, Revision revision, JobId job,
+                                  std::function<void(std::shared_ptr<const ChangeAnswer>)> done) {
+  if (options_.advice == nullptr) return done(nullptr);
+  if (asked_about(engine, now, revision) == nullptr) return done(nullptr);
   options_.advice->run(
       {kForwardRun, std::make_shared<ChangeProblem>(finder_, asked_, job)},
       [done](const Event& answer) {
         done(std::static_pointer_cast<const ChangeAnswer>(std::get<Solved>(answer).answer));
       });
+}
+
+void StartEstimates::what_if(
+    const Engine& engine, Instant now, Revision revision, const WhatIfQuestion& question,
+    std::function<void(Result<std::shared_ptr<const WhatIfAnswer>>)> done) {
+  Executor* where = options_.executor != nullptr ? options_.executor : options_.advice;
+  const auto snapshot = where != nullptr ? asked_about(engine, now, revision) : nullptr;
+  if (snapshot == nullptr) {
+    Error error = unavailable("no state has been copied yet to try the changes out on");
+    error.hint = "ask again in a few seconds";
+    return done(error);
+  }
+  auto problem =
+      WhatIfProblem::make(snapshot, outcomes_, options_.make_policies, options_.forward, question);
+  if (!problem) return done(problem.error());
+  where->run({kForwardRun, std::move(*problem)}, [done](const Event& answer) {
+    done(std::static_pointer_cast<const WhatIfAnswer>(std::get<Solved>(answer).answer));
+  });
 }
 
 }  // namespace gridfold

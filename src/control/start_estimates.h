@@ -17,6 +17,7 @@
 #include "control/executor.h"
 #include "control/forward_run.h"
 #include "control/start_calibration.h"
+#include "control/what_if.h"
 
 namespace gridfold {
 
@@ -89,6 +90,12 @@ class StartEstimates {
   void find_changes(const Engine& engine, Instant now, Revision revision, JobId job,
                     std::function<void(std::shared_ptr<const ChangeAnswer>)> done);
 
+  // What would be otherwise, of the same state. Computed where tables are.
+  // `done` is called from that thread, or at once with what is wrong with the
+  // question, kUnavailable where nothing can be computed.
+  void what_if(const Engine& engine, Instant now, Revision revision, const WhatIfQuestion& question,
+               std::function<void(Result<std::shared_ptr<const WhatIfAnswer>>)> done);
+
   // Null: there is none yet.
   const std::shared_ptr<const StartTable>& table() const { return table_; }
   const RunOutcomes& outcomes() const { return outcomes_; }
@@ -106,6 +113,9 @@ class StartEstimates {
     std::uint32_t seen = 0;  // tables that it was in
   };
   void settle(JobId job, Instant start);
+  // The state a question is about; null: there is none yet.
+  std::shared_ptr<const EngineSnapshot> asked_about(const Engine& engine, Instant now,
+                                                    Revision revision);
   void remember(JobId job, Instant at, const WaitBand& band);
 
   // More nodes and jobs together are not copied for one question.

@@ -276,6 +276,22 @@ TEST_F(EngineTest, AJobThatNeverRanSatisfiesNoEdge) {  // N13
   for (int i = 3; i < 6; ++i) EXPECT_EQ(state(chain[i]), JobState::kCancelled);
 }
 
+TEST_F(EngineTest, AParentThatEndsInTheSameStepIsNotWaitedForAnyMore) {  // N05
+  nodes(1, 8);
+  const JobId parent = submit(gang(1, 8));
+  run(parent);
+  step({TaskExited{{parent, 0}, 1, {}}});
+  const auto child = [&](JobId id, DependencyCondition condition) {
+    return JobSubmitted{id,    "u", std::make_shared<JobSpec>(gang(1, 4)), {{parent, condition}},
+                        false, {}};
+  };
+  step({TaskCleaned{{parent, 0}, 1}, child(JobId(2), DependencyCondition::kOk),
+        child(JobId(3), DependencyCondition::kFailed)});
+  EXPECT_EQ(state(JobId(2)), JobState::kStarting);
+  EXPECT_EQ(state(JobId(3)), JobState::kCancelled);
+  EXPECT_EQ(engine.job(JobId(3))->reason->code, ReasonCode::kDependencyNeverMet);
+}
+
 TEST_F(EngineTest, DrainsANodeThatCannotLaunch) {  // F12
   nodes(1, 8);
   const JobId job = submit(gang(1, 8));

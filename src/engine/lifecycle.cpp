@@ -42,6 +42,11 @@ Reason task_failure(std::uint32_t task, const ExitStatus& status) {
                 {{"task", index}, {"exit_code", std::int64_t{status.code}}});
 }
 
+Reason never_met(const JobRecord& parent, DependencyCondition condition) {
+  return Reason(ReasonCode::kDependencyNeverMet,
+                {{"job", parent.uid}, {"condition", std::string(to_string(condition))}});
+}
+
 Duration backoff_of(const Retry& retry, std::int32_t retries, Duration longest) {
   Duration wait = retry.backoff;
   for (std::int32_t i = 1; i < retries && wait < longest; ++i) wait = wait + wait;
@@ -209,7 +214,16 @@ void Engine::State::apply(const Event& event) {
             record.held = e.held;
             record.submitted_at = now;
             record.pending_since = now;
-            record.waits_for = e.waits_for;
+            // A parent that stood before it in this step may have ended already.
+            std::optional<Reason> never = e.never;
+            for (const DependencyRecord& edge : e.waits_for) {
+              const EngineJob* parent = find(edge.parent);
+              if (parent == nullptr || !is_terminal(parent->record.state)) {
+                record.waits_for.push_back(edge);
+              } else if (!is_satisfied(edge.condition, parent->record.state, parent->record.runs)) {
+                never = never_met(parent->record, edge.condition);
+              }
+            }
             record.tasks.resize(static_cast<std::size_t>(e.spec->task_count()));
             predict_run_time(record);
             turn->jobs.add(e.id);
@@ -223,7 +237,7 @@ void Engine::State::apply(const Event& event) {
             if (learned) forget_scores();
             out.list.emplace_back(JobChanged{e.id, JobState::kPending, JobState::kPending,
                                              Reason(ReasonCode::kNotYetConsidered)});
-            if (e.never) end(job, JobState::kCancelled, *e.never);
+            if (never) end(job, JobState::kCancelled, std::move(*never));
           },
           [&](const JobCancelRequested& e) {
             EngineJob* job = find(e.job);
@@ -619,9 +633,7 @@ void Engine::State::end(EngineJob& job, JobState state, Reason reason) {
         continue;
       }
       if (!is_satisfied(edge->condition, state, record.runs)) {
-        end(*child, JobState::kCancelled,
-            Reason(ReasonCode::kDependencyNeverMet,
-                   {{"job", record.uid}, {"condition", std::string(to_string(edge->condition))}}));
+        end(*child, JobState::kCancelled, never_met(record, edge->condition));
         break;
       }
       edge = child->record.waits_for.erase(edge);

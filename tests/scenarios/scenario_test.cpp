@@ -8,8 +8,8 @@
 //
 // GRIDFOLD_REWRITE=1 writes what is printed into the file. Every scenario then
 // runs with 20 seeds, ties broken at random and the jobs of one tick shuffled:
-// the engine recounts its books after every step, and at each `status` as many
-// jobs must be in each state as in the written run.
+// the engine recounts its books after every step, and at each `status` and
+// `census` as many jobs must be in each state as in the written run.
 //
 // Commands:
 //   policy NAME                              before all others
@@ -25,7 +25,8 @@
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
 //          [class=train] [prio=0] [queue=] [limit=] [duration=] [exit=0] [stop=0s] [grace=30s]
 //          [saves | saves_every=10s]  it has checkpoints
-//          [after=JOB:ok] [retry=0] [backoff=1s] [lost=fails]
+//          [after=JOB:ok,JOB:any]  of the same batch by name, earlier ones by id
+//          [retry=0] [backoff=1s] [lost=fails]
 //          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
 //          [all_reduce=2GiB] [compute=100ms]  in a step, among all devices
 //          [second=2:8]  a second role of two tasks with 8 GPUs each
@@ -37,6 +38,7 @@
 //   cleaning_takes 450s   before the first job
 //   restart            explain NAME          status          nodes
 //   limits NAME        on how many nodes what keeps it off
+//   census             how many jobs are in each state, those that wait by their reasons
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -202,8 +204,8 @@ JobSpec job_from(const Arguments& arguments) {
   job.retry.max = arguments.number("retry", 0);
   if (arguments.text("lost") == "fails") job.retry.on = {RetryCause::kFailure};
   job.retry.backoff = duration(arguments.text("backoff", "1s"));
-  if (arguments.has("after")) {
-    const std::string after = arguments.text("after");
+  std::istringstream parents(arguments.text("after"));
+  for (std::string after; std::getline(parents, after, ',');) {
     const auto colon = after.find(':');
     job.after.push_back(
         {after.substr(0, colon), parse_dependency_condition(after.substr(colon + 1)).value()});
@@ -353,6 +355,10 @@ class Player {
     if (verb == "status") {
       census.push_back(world.census());
       return world.status();
+    }
+    if (verb == "census") {
+      census.push_back(world.census());
+      return world.census_text();
     }
     return "unknown command: " + verb + "\n";
   }

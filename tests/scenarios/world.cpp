@@ -123,6 +123,7 @@ std::string World::submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth
 }
 
 std::string World::request(Event event) {
+  if (!loop_) open();
   loop_->request(std::move(event), [&](Result<void> answer) {
     if (!answer) errors_ += "error: " + answer.error().describe() + "\n";
   });
@@ -347,6 +348,27 @@ std::map<std::string, int> World::census() {
     }
   }
   return states;
+}
+
+std::string World::census_text() {
+  std::map<std::string, int> counts;
+  for (const auto& [state, count] : census()) {
+    if (state != to_string(JobState::kPending)) counts[state] = count;
+  }
+  for (const auto& [id, name] : names_) {
+    const JobRecord* job = loop_->engine().job(id);
+    if (job == nullptr || job->state != JobState::kPending) continue;
+    std::string line = std::string(to_string(job->state)) + ":";
+    const char* between = " ";
+    for (const Reason& reason : loop_->engine().explain(id)) {
+      if (reason.code != ReasonCode::kBehindInQueue)  // another for each
+        line += std::exchange(between, "; ") + reason_text(reason);
+    }
+    ++counts[line];
+  }
+  std::string text;
+  for (const auto& [line, count] : counts) text += std::to_string(count) + " " + line + "\n";
+  return text;
 }
 
 }  // namespace gridfold

@@ -54,6 +54,9 @@ class World {
   JobId job(const std::string& name) const { return ids_.at(name); }
   // States of all jobs, for comparing runs of different seeds.
   std::map<std::string, int> census();
+  // "1000 pending: …" by state and by the reasons of those that wait, their place
+  // in the queue aside: for more jobs than one wants to read line by line.
+  std::string census_text();
 
  private:
   void open();

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "accounting/effective_account.h"
 #include "api/access.h"
 #include "api/api.h"
 #include "api/http_server.h"
@@ -152,6 +153,9 @@ struct Daemon::Parts {
   std::unique_ptr<AuditLog> audit;
   std::unique_ptr<HttpServer> server;
   JobWaiters waiters;
+  // Told of every committed turn, on the loop's thread.
+  EffectiveAccount account{{.from = clock.now()}};
+  const Engine* engine = nullptr;  // the loop's
   EventRelay relay;
   std::unique_ptr<SolveThread> solver;  // tells the relay
   // Forward runs take seconds on a large grid, and who asks for advice waits.
@@ -210,22 +214,25 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.queues = config.queues;
   options.reconcile_interval = config.reconcile_interval;
   options.random_bits = random_bits;
-  options.on_committed = [this](Instant, const Decisions& decisions) {
+  options.on_committed = [this](Instant now, const Decisions& decisions) {
     waiters.committed(decisions);
+    account.committed(now, *engine, decisions);
   };
-  EngineOptions engine;
+  EngineOptions engine_options;
   forward_runs = std::make_unique<SolveThread>();
   advice = std::make_unique<SolveThread>();
-  if (config.consolidate) engine.consolidation.consolidate = Consolidate::kOn;
+  if (config.consolidate) engine_options.consolidation.consolidate = Consolidate::kOn;
   solver = std::make_unique<SolveThread>();
-  engine.usage_half_life = config.usage_half_life;
-  engine.backfill = config.backfill;
-  engine.fillers = config.fillers;
+  engine_options.usage_half_life = config.usage_half_life;
+  engine_options.backfill = config.backfill;
+  engine_options.fillers = config.fillers;
   policy->idle = std::make_unique<LearnedIdle>();
-  options.estimates = estimates_of(config, engine);
+  options.estimates = estimates_of(config, engine_options);
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
-  auto loop = std::make_unique<ControlLoop>(std::move(options), Engine(engine, std::move(*policy)),
-                                            *store, *backend, *solver, clock);
+  auto loop =
+      std::make_unique<ControlLoop>(std::move(options), Engine(engine_options, std::move(*policy)),
+                                    *store, *backend, *solver, clock);
+  engine = &loop->engine();
   if (auto started = loop->start(relay.sink()); !started) return started;
   thread = std::make_unique<LoopThread>(std::move(loop));
   relay.attach(*thread);
@@ -245,7 +252,7 @@ std::shared_ptr<StartEstimates> Daemon::Parts::estimates_of(const DaemonConfig& 
 }
 
 void Daemon::Parts::serve() {
-  api.emplace(ApiContext{*thread, clock, server->later(), waiters, GRIDFOLD_VERSION});
+  api.emplace(ApiContext{*thread, clock, server->later(), waiters, account, GRIDFOLD_VERSION});
   router = make_router(*api);
   server->start([this](HttpRequest request, Respond respond) {
     router.handle(std::move(request), std::move(respond));

@@ -38,6 +38,7 @@ EffectiveTotals EffectiveReport::all() const {
 }
 
 void EffectiveAccount::committed(Instant now, const Engine& engine, const Decisions& decisions) {
+  now = std::max(now, now_);  // a wall clock may be set back
   if (!begun_) {
     now_ = now;
     begin(engine);
@@ -281,8 +282,9 @@ Instant EffectiveAccount::safe_until(const Job& job, Instant now) const {
 }
 
 EffectiveReport EffectiveAccount::report(Instant now) const {
+  now = std::max(now, now_);
   std::vector<EffectiveTotals> totals = totals_;
-  integrate(totals, now_, now);
+  if (begun_) integrate(totals, now_, now);
   jobs_.for_each([&](JobId, const Job& job) {
     const Instant safe = safe_until(job, now);
     for (const Piece& piece : job.pieces) add_split(totals, safe, Part::kInProgress, piece);

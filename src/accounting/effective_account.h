@@ -52,10 +52,9 @@ class EffectiveAccount {
   explicit EffectiveAccount(EffectiveOptions options) : options_(options) {}
 
   // The engine's records are those after the turn. The first call takes in all
-  // that there is. Times never go back.
+  // that there is. A time before the last one counts as that.
   void committed(Instant now, const Engine& engine, const Decisions& decisions);
-  // Until `now`, which is not before the last turn; work that goes on is in
-  // progress.
+  // Until `now`; work that goes on is in progress.
   EffectiveReport report(Instant now) const;
 
  private:

@@ -1,7 +1,7 @@
 // The /v1 API over a control loop: routes, one file a noun.
 //
 //   JobWaiters waiters;                       // told of every committed turn
-//   ApiContext context{loop, clock, server->later(), waiters, GRIDFOLD_VERSION};
+//   ApiContext context{loop, clock, server->later(), waiters, account, GRIDFOLD_VERSION};
 //   Router router = make_router(context);
 //   server->start([&](HttpRequest r, Respond a) { router.handle(std::move(r), std::move(a)); });
 //
@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "accounting/effective_account.h"
 #include "api/job_waiters.h"
 #include "api/router.h"
 #include "control/loop_thread.h"
@@ -23,6 +24,7 @@ struct ApiContext {
   const Clock& clock;
   Later later;
   JobWaiters& waiters;  // used on the loop's thread only
+  const EffectiveAccount& account;  // likewise
   std::string version;
 };
 
@@ -38,6 +40,7 @@ void add_job_action_routes(Router& router, const ApiContext& api);
 void add_log_route(Router& router, const ApiContext& api);
 void add_node_routes(Router& router, const ApiContext& api);
 void add_queue_routes(Router& router, const ApiContext& api);
+void add_report_routes(Router& router, const ApiContext& api);
 void add_system_routes(Router& router, const ApiContext& api);
 void add_what_if_route(Router& router, const ApiContext& api);
 

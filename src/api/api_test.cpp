@@ -102,8 +102,9 @@ class ApiTest : public testing::Test {
         2, {.device_class = "gpu", .model = "H100-SXM5-80GB", .origin = DeviceOrigin::kEmulated});
     ControlOptions options;
     options.random_bits = [this] { return ++bits_ * 0x9E3779B97F4A7C15ull; };
-    options.on_committed = [this](Instant, const Decisions& decisions) {
+    options.on_committed = [this](Instant now, const Decisions& decisions) {
       waiters_.committed(decisions);
+      account_.committed(now, *engine_, decisions);
     };
     EstimateOptions estimates;
     estimates.make_policies = [] { return std::move(*make_policy("best_fit", {})); };
@@ -114,13 +115,14 @@ class ApiTest : public testing::Test {
     ASSERT_TRUE(policy);
     auto loop = std::make_unique<ControlLoop>(std::move(options), Engine({}, std::move(*policy)),
                                               store_, backend_, executor_, clock_);
+    engine_ = &loop->engine();
     // What the executor has computed is told at once, within the turn.
     ASSERT_TRUE(loop->start([to = loop.get()](Event event) { to->post(std::move(event)); }));
     thread_ = std::make_unique<LoopThread>(std::move(loop));
     const Later later = [](Duration after, std::function<void()> work) {
       if (after.ns == 0) work();  // longer timers never ring in these tests
     };
-    api_.emplace(ApiContext{*thread_, clock_, later, waiters_, "1.2.3"});
+    api_.emplace(ApiContext{*thread_, clock_, later, waiters_, account_, "1.2.3"});
     router_ = make_router(*api_);
     deliver();
   }
@@ -193,6 +195,8 @@ class ApiTest : public testing::Test {
   InlineExecutor executor_;
   TestBackend backend_;
   JobWaiters waiters_;
+  EffectiveAccount account_{{.from = clock_.now()}};
+  const Engine* engine_ = nullptr;  // the loop's
   std::uint64_t bits_ = 0;
   std::unique_ptr<LoopThread> thread_;
   std::optional<ApiContext> api_;
@@ -616,6 +620,7 @@ TEST_F(ApiTest, OpenapiDescribesTheFieldsGiven) {
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/nodes"), "NodeList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/queues"), "QueueList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/summary"), "Summary"), none);
+  EXPECT_EQ(fields.undescribed(json("GET", "/v1/report/effective"), "EffectiveReport"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nosuch", 404), "Problem"), none);
   end_all({.code = 1});
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nap"), "Job"), none);

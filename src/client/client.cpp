@@ -216,6 +216,11 @@ Result<QueueList> Client::queues() {
   return body ? read_queues(*body) : body.error();
 }
 
+Result<EffectiveReportView> Client::effective_report() {
+  const auto body = state_->get("/v1/report/effective");
+  return body ? read_effective_report(*body) : body.error();
+}
+
 Result<SummaryView> Client::summary() {
   const auto body = state_->get("/v1/summary");
   return body ? read_summary(*body) : body.error();

@@ -86,6 +86,7 @@ class Client {
   Result<NodeView> act_on_node(std::string_view name, std::string_view verb);
   Result<QueueList> queues();
   Result<SummaryView> summary();
+  Result<EffectiveReportView> effective_report();
   Result<std::string> server_version();
 
  private:

@@ -166,6 +166,35 @@ std::vector<std::pair<std::string, std::int64_t>> get_counts(const Json& json, c
   return counts;
 }
 
+EffectiveView to_effective(const Json& json) {
+  EffectiveView view;
+  view.supplied = json.at("supplied_device_hours").get<double>();
+  view.pooled = json.at("pooled_device_hours").get<double>();
+  view.allocated = json.at("allocated_device_hours").get<double>();
+  view.useful = json.at("useful_device_hours").get<double>();
+  view.in_progress = json.at("in_progress_device_hours").get<double>();
+  if (const auto busy = json.find("busy_device_hours"); busy != json.end() && !busy->is_null())
+    view.busy = busy->get<double>();
+  for (const auto& [group, causes] : json.at("losses_device_hours").items()) {
+    EffectiveView::Losses losses{group, {}};
+    for (const auto& [cause, hours] : causes.items())
+      losses.causes.emplace_back(cause, hours.get<double>());
+    view.losses.push_back(std::move(losses));
+  }
+  return view;
+}
+
+EffectiveReportView to_effective_report(const Json& json) {
+  EffectiveReportView report;
+  report.since = get_time(json, "since");
+  report.until = get_time(json, "until");
+  for (const auto& one : json.at("classes"))
+    report.classes.push_back({one.at("class").get<std::string>(), get<bool>(one, "emulated"),
+                              to_effective(one.at("effective"))});
+  report.json = json.dump();
+  return report;
+}
+
 SummaryView to_summary(const Json& json) {
   SummaryView summary;
   const auto& nodes = json.at("nodes");
@@ -390,6 +419,10 @@ Result<QueueList> read_queues(const std::string& json) {
 
 Result<SummaryView> read_summary(const std::string& json) {
   return read<SummaryView>(json, to_summary);
+}
+
+Result<EffectiveReportView> read_effective_report(const std::string& json) {
+  return read<EffectiveReportView>(json, to_effective_report);
 }
 
 Result<std::string> read_version(const std::string& json) {

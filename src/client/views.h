@@ -227,6 +227,29 @@ struct SummaryView {
   std::string json;
 };
 
+// Device-hours; see docs/simulation.md for what each is.
+struct EffectiveView {
+  double supplied = 0, pooled = 0, allocated = 0, useful = 0, in_progress = 0;
+  std::optional<double> busy;  // empty: nothing tells
+  // By group ("idle"), of each its causes ("no_demand").
+  struct Losses {
+    std::string group;
+    std::vector<std::pair<std::string, double>> causes;
+  };
+  std::vector<Losses> losses;
+};
+struct EffectiveReportView {
+  Instant since = Instant::never();
+  Instant until = Instant::never();
+  struct OfClass {
+    std::string device_class;
+    bool emulated = false;  // any of its devices
+    EffectiveView effective;
+  };
+  std::vector<OfClass> classes;
+  std::string json;
+};
+
 // Readers of the documents; kCorrupt when one is not what the API describes.
 Result<JobView> read_job(const std::string& json);
 Result<JobPage> read_job_page(const std::string& json);
@@ -236,6 +259,7 @@ Result<NodeView> read_node(const std::string& json);
 Result<NodeList> read_nodes(const std::string& json);
 Result<QueueList> read_queues(const std::string& json);
 Result<SummaryView> read_summary(const std::string& json);
+Result<EffectiveReportView> read_effective_report(const std::string& json);
 Result<std::string> read_version(const std::string& json);
 // The Error that a problem document stands for; `status` decides when the
 // body is none.

@@ -90,7 +90,7 @@ def simulate(args, jobs, nodes):
         # Some of the first marks are not counted: so the day ends with the last arrival.
         done = subprocess.run(
             [args.gridfold, "sim", "run", "--cluster", f"nodes={nodes},gpus={DEVICES_A_NODE}", "--workload",
-             file.name, "--policy", args.policy, "--set", *args.set, f"warm_up={0.001 if len(jobs) >= 1000 else 0.005}",
+             file.name, "--policy", args.policy, "--set", "account=on", *args.set, f"warm_up={0.001 if len(jobs) >= 1000 else 0.005}",
              "-o", "json"], check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)["effective"]
 

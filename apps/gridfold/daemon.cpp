@@ -240,9 +240,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
 }
 
 std::shared_ptr<StartEstimates> Daemon::Parts::estimates_of(const DaemonConfig& config,
-                                                            const EngineOptions& engine) {
+                                                            const EngineOptions& engine_options) {
   EstimateOptions options;
-  options.engine = engine;
+  options.engine = engine_options;
   options.make_policies = [name = config.policy, settings = config.policy_settings] {
     return std::move(*make_policy(name, {.settings = settings}));  // made once already
   };

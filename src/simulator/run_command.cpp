@@ -141,6 +141,7 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.fillers = settings.fillers;
   simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
+  simulation.account = settings.account;
   simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;

@@ -173,6 +173,10 @@ bool set_moves_an_hour(std::string_view text, RunSettings& settings) {
   settings.consolidation.moved_per_cent_an_hour = 0;
   return true;
 }
+bool set_account(std::string_view text, RunSettings& settings) {
+  settings.account = text == "on";
+  return text == "on" || text == "off";
+}
 bool set_estimates(std::string_view text, RunSettings& settings) {
   return set_duration(text, settings.estimates) && settings.estimates > Duration{};
 }
@@ -336,6 +340,10 @@ constexpr Setting kSettings[] = {
      set_consolidate},
     {"moves_an_hour", "a whole number from 1 on",
      "jobs moved at most (default: 2 % of those that run)", kInAll, set_moves_an_hour},
+    {"account", "on or off",
+     "on: where the device-time went, supplied to useful, and each loss with its cause (default "
+     "off)",
+     kInTimes | kInLoad, set_account},
     {"estimates", "a duration such as 1h",
      "the starts of waiting jobs are estimated so often, and the estimates judged (default never)",
      kInTimes | kInLoad, set_estimates},

@@ -68,6 +68,7 @@ struct RunSettings {
   FillerOptions filler_options;
   // With consolidation every job can save its work, and so be moved.
   ConsolidationOptions consolidation;
+  bool account = false;  // of where the device-time went
   // From one table of estimated starts to the next; 0: none are made.
   Duration estimates{};
   // Settings of the policy: keys that begin with "policy.", without that.

@@ -105,7 +105,7 @@ class Run {
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       metrics_.committed(now, decisions);
       if (has_fillers()) fillers_.committed(now, metrics_.first_id(), decisions);
-      if (options_.record_to_per_cent == 0) account_.committed(now, loop_.engine(), decisions);
+      if (options_.account) account_.committed(now, loop_.engine(), decisions);
     };
     if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
@@ -302,7 +302,7 @@ class Run {
           static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
     }
     add_utilisation(result);
-    result.effective = account_.report(clock_.now()).all();
+    if (options_.account) result.effective = account_.report(clock_.now()).all();
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
       result.fragmentation = fragmentation_now();

@@ -39,6 +39,7 @@ struct SimulationOptions {
   bool leave_when_full = false;
   FillerSettings fillers;
   RunTimeSource run_times = RunTimeSource::kLimits;
+  bool account = false;  // for SimulationResult::effective; it takes as long as the run itself
   Duration estimates{};  // from one table of estimated starts to the next; 0: none
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
   // this many; 0: not recorded.

@@ -87,6 +87,7 @@ void add_node_commands(Cli& cli);
 void add_queue_commands(Cli& cli);
 void add_report_commands(Cli& cli);
 void add_top_command(Cli& cli);
+void add_what_if_command(Cli& cli);
 void add_topology_commands(Cli& cli);
 void add_sim_commands(Cli& cli);  // run, whose flags are its own
 void add_bench_commands(Cli& cli);

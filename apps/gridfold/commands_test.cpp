@@ -23,6 +23,8 @@
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/placement_text.h"
 #include "apps/gridfold/start_text.h"
+#include "apps/gridfold/what_if.h"
+#include "apps/gridfold/what_if_text.h"
 #include "model/why_here.h"
 #include "wire/job_file.h"
 
@@ -166,6 +168,73 @@ TEST(StartText, SaysWhenAndWhatWouldDo) {
   EXPECT_EQ(start_text(explain, now, Language::kEnglish),
             "  Its start is not within what was looked at, the next 2d (as of 4s ago).\n"
             "  No single change would start it now.\n");
+}
+
+WhatIfView some_answer() {
+  WhatIfView answer;
+  answer.horizon = Duration::hours(24);
+  answer.waiting_jobs = 30;
+  answer.now = {true, 12, Duration::hours(3), Duration::hours(24), 16'000, 0.7124, {}};
+  answer.changed = {true,   25,     Duration::minutes(80), Duration::hours(9),
+                    24'000, 0.6502, {"low", "low"}};
+  answer.submitted = {
+      {"train", Duration::hours(2)}, {"urgent", Duration{}}, {"huge", std::nullopt}};
+  return answer;
+}
+
+TEST(WhatIfText, BothSidesStandBesideEachOther) {
+  const WhatIfView answer = some_answer();
+  EXPECT_EQ(what_if_text(answer, Language::kEnglish, TableHeaders::kShown),
+            "                          NOW       CHANGED\n"
+            "waiting jobs that start   12 of 30  25 of 30\n"
+            "mean wait                 3h        1h20m\n"
+            "95th percentile of waits  1d        9h\n"
+            "devices                   16        24\n"
+            "utilisation               71.2%     65.0%\n"
+            "evictions                 0         2\n"
+            "train starts in 2h.\n"
+            "urgent starts at once.\n"
+            "huge does not start within 1d.\n"
+            "Evicted after the change: low.\n"
+            "The next 1d without new jobs, as of 0s ago; a job that does not start counts with all "
+            "of it.\n");
+}
+
+TEST(WhatIfText, InChineseAsWell) {
+  WhatIfView answer = some_answer();
+  answer.now.complete = false;
+  answer.now.utilisation.reset();
+  const std::string text = what_if_text(answer, Language::kChinese, TableHeaders::kLeftOut);
+  for (const char* part :
+       {"会启动的等待作业", "12 / 30", "平均等待", "利用率", "驱逐次数", "train 在 2h 后启动。",
+        "urgent 立即启动。", "huge 在 1d 内不会启动。", "修改后被驱逐：low。", "事件数用尽"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(text.find("现状"), std::string::npos);
+}
+
+TEST(WhatIfFlags, BecomeTheQuestion) {
+  WhatIfFlags flags;
+  flags.add_nodes = {"n1=2", "n2"};
+  flags.drain = {"n7"};
+  flags.queue_limits = {"a/b:gpu=16", "a:running_jobs=3", "a:memory=unlimited"};
+  flags.policy = "fgd";
+  flags.horizon = "2h";
+  const auto question = what_if_question(flags, "team");
+  ASSERT_TRUE(question);
+  EXPECT_EQ(
+      *question,
+      R"({"changes":[{"add_nodes":{"count":2,"like":"n1"}},{"add_nodes":{"count":1,"like":"n2"}},)"
+      R"({"drain_node":"n7"},{"queue_limit":{"queue":"a/b","resource":"gpu","limit":"16"}},)"
+      R"({"queue_limit":{"queue":"a","resource":"running_jobs","limit":3}},)"
+      R"({"queue_limit":{"queue":"a","resource":"memory","limit":"unlimited"}},)"
+      R"({"policy":"fgd"}],"horizon":"2h","tenant":"team"})");
+  const auto field_of = [](const WhatIfFlags& wrong) {
+    const auto made = what_if_question(wrong, "team");
+    return made ? "accepted" : made.error().field;
+  };
+  EXPECT_EQ(field_of({.add_nodes = {"n1=x"}}), "--add-nodes");
+  EXPECT_EQ(field_of({.queue_limits = {"gpu=16"}}), "--queue-limit");
+  EXPECT_FALSE(what_if_question({.submit = {"/nonexistent/job.yaml"}}, "team"));
 }
 
 TEST(PlacementText, EveryWordHasASentence) {
@@ -613,6 +682,7 @@ TEST(CommandLine, NoDaemonIsSixAndSaysHowToStartOne) {
                                                 {"job", "get", "1"},
                                                 {"node", "list"},
                                                 {"top", "--once"},
+                                                {"what-if", "--drain", "n1"},
                                                 {"run", "--", "true"},
                                                 {"logs", "1"},
                                                 {"logs", "-f", "1"}}) {

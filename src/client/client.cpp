@@ -15,6 +15,7 @@ enum class Repeatable : std::uint8_t { kNo, kYes };
 
 constexpr Duration kFirstPause = Duration::milliseconds(100);
 constexpr Duration kLongestPause = Duration::seconds(2);
+constexpr Duration kLongAnswer = Duration::minutes(1);
 
 std::string encode(std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
@@ -219,6 +220,12 @@ Result<QueueList> Client::queues() {
 Result<EffectiveReportView> Client::effective_report() {
   const auto body = state_->get("/v1/report/effective");
   return body ? read_effective_report(*body) : body.error();
+}
+
+Result<WhatIfView> Client::what_if(const std::string& question) {
+  const auto body = state_->call({"POST", "/v1/what-if", question, "application/json"},
+                                 Repeatable::kYes, std::max(state_->options.deadline, kLongAnswer));
+  return body ? read_what_if(*body) : body.error();
 }
 
 Result<SummaryView> Client::summary() {

@@ -85,6 +85,9 @@ class Client {
   // "drain" or "undrain".
   Result<NodeView> act_on_node(std::string_view name, std::string_view verb);
   Result<QueueList> queues();
+  // The question is a JSON document. Given a minute, for it may take the daemon
+  // seconds.
+  Result<WhatIfView> what_if(const std::string& question);
   Result<SummaryView> summary();
   Result<EffectiveReportView> effective_report();
   Result<std::string> server_version();

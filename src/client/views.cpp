@@ -1,5 +1,6 @@
 #include "client/views.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace gridfold {
@@ -325,6 +326,38 @@ void add_start(const Json& json, ExplainView& explain) {
   }
 }
 
+Duration get_seconds(const Json& object, const char* key) {
+  return {std::llround(get<double>(object, key) * 1e9)};
+}
+
+WhatIfSideView to_what_if_side(const Json& json) {
+  WhatIfSideView side;
+  side.complete = get<bool>(json, "complete");
+  side.starting_jobs = get<std::int64_t>(json, "starting_jobs");
+  side.mean_wait = get_seconds(json, "mean_wait_seconds");
+  side.p95_wait = get_seconds(json, "p95_wait_seconds");
+  side.devices_thousandths = get<std::int64_t>(json, "devices_thousandths");
+  if (json.contains("utilisation_ratio")) side.utilisation = get<double>(json, "utilisation_ratio");
+  for (const auto& job : list(json, "evictions"))
+    side.evicted.push_back(get<std::string>(job, "name"));
+  return side;
+}
+
+WhatIfView to_what_if(const Json& json) {
+  WhatIfView answer;
+  answer.age = get_seconds(json, "age_seconds");
+  answer.horizon = get_seconds(json, "horizon_seconds");
+  answer.waiting_jobs = get<std::int64_t>(json, "waiting_jobs");
+  answer.now = to_what_if_side(json.at("now"));
+  answer.changed = to_what_if_side(json.at("changed"));
+  for (const auto& job : list(json, "submitted")) {
+    auto& submitted = answer.submitted.emplace_back();
+    submitted.name = get<std::string>(job, "name");
+    if (get<bool>(job, "within_horizon")) submitted.wait = get_seconds(job, "wait_seconds");
+  }
+  return answer;
+}
+
 ExplainView to_explain(const Json& json) {
   ExplainView explain;
   explain.job = to_job(json.at("job"));
@@ -415,6 +448,10 @@ Result<QueueList> read_queues(const std::string& json) {
     for (const auto& queue : document.at("queues")) queues.queues.push_back(to_queue(queue));
     return queues;
   });
+}
+
+Result<WhatIfView> read_what_if(const std::string& json) {
+  return read<WhatIfView>(json, to_what_if);
 }
 
 Result<SummaryView> read_summary(const std::string& json) {

@@ -212,6 +212,26 @@ struct QueueList {
   std::vector<QueueView> queues;
 };
 
+struct WhatIfSideView {
+  bool complete = false;  // it reached the horizon that was asked for
+  std::int64_t starting_jobs = 0;
+  Duration mean_wait{}, p95_wait{};
+  std::int64_t devices_thousandths = 0;
+  std::optional<double> utilisation;  // 0 to 1; empty without devices
+  std::vector<std::string> evicted;   // names; one may be there again
+};
+struct WhatIfView {
+  Duration age{}, horizon{};
+  std::int64_t waiting_jobs = 0;
+  WhatIfSideView now, changed;
+  struct Submitted {
+    std::string name;
+    std::optional<Duration> wait;  // empty: it does not start within the horizon
+  };
+  std::vector<Submitted> submitted;
+  std::string json;
+};
+
 struct DeviceSumView {
   std::string device_class, model;
   bool emulated = false;
@@ -258,6 +278,7 @@ Result<ExplainView> read_explain(const std::string& json);
 Result<NodeView> read_node(const std::string& json);
 Result<NodeList> read_nodes(const std::string& json);
 Result<QueueList> read_queues(const std::string& json);
+Result<WhatIfView> read_what_if(const std::string& json);
 Result<SummaryView> read_summary(const std::string& json);
 Result<EffectiveReportView> read_effective_report(const std::string& json);
 Result<std::string> read_version(const std::string& json);

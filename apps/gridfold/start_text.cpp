@@ -144,6 +144,8 @@ std::string estimate_text(const StartEstimateView& start, Instant now, Language 
   const auto in_time = [&](Instant at) { return short_duration(std::max(at - now, Duration{})); };
   const std::string as_of = age(start.as_of, now);
   if (start.start.is_never()) {
+    // Nothing will happen by itself: the reasons say all there is.
+    if (start.horizon <= start.as_of) return {};
     const std::string far = in_time(start.horizon);
     return chinese ? "  推演到 " + far + " 后仍未见它启动（依据 " + as_of + " 前的状态）。\n"
                    : "  Its start is not within what was looked at, the next " + far + " (as of " +

@@ -88,10 +88,12 @@ def simulate(args, jobs, nodes):
         json.dump({"jobs": lines}, file)
         file.flush()
         # Some of the first marks are not counted: so the day ends with the last arrival.
-        done = subprocess.run(
-            [args.gridfold, "sim", "run", "--cluster", f"nodes={nodes},gpus={DEVICES_A_NODE}", "--workload",
-             file.name, "--policy", args.policy, "--set", "account=on", *args.set, f"warm_up={0.001 if len(jobs) >= 1000 else 0.005}",
-             "-o", "json"], check=True, stdout=subprocess.PIPE, text=True)
+        warm_up = 0.001 if len(jobs) >= 1000 else 0.005
+        command = [args.gridfold, "sim", "run", "--cluster", f"nodes={nodes},gpus={DEVICES_A_NODE}",
+                   "--workload", file.name, "--policy", args.policy, "-o", "json"]
+        for setting in ("account=on", f"warm_up={warm_up}", *args.set):
+            command += ["--set", setting]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)["effective"]
 
 

@@ -302,7 +302,7 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   const std::vector<TypeChoice> choices = choose(parts, types, timed);
   std::vector<TypeSeat> seats;
   for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
-  const auto places = seat_types(
+  return seat_types(
       types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const auto& held = parts[i].job->places;
@@ -312,11 +312,6 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
                     task_count(at), !stays);
       },
       steps_);
-  RoundPlan plan;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!places[i].empty()) plan.assignments.push_back({parts[i].job->id, places[i]});
-  }
-  return plan;
 }
 
 }  // namespace gridfold

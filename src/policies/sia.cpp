@@ -116,7 +116,7 @@ RoundPlan Sia::plan(const RoundView& view) {
   const std::vector<TypeChoice> choices = choose_types(curves, devices, steps_);
   std::vector<TypeSeat> seats;
   for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
-  const auto places = seat_types(
+  return seat_types(
       types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const auto& held = parts[i].job->places;
@@ -125,11 +125,6 @@ RoundPlan Sia::plan(const RoundView& view) {
                     task_count(at), !stays);
       },
       steps_);
-  RoundPlan plan;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!places[i].empty()) plan.assignments.push_back({parts[i].job->id, places[i]});
-  }
-  return plan;
 }
 
 }  // namespace gridfold

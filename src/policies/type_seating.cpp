@@ -18,9 +18,8 @@ double speed_on(const RoundJob& job, const GoodputPage& page, const RoundType& t
   return page.goodput(nodes, tasks);
 }
 
-std::vector<std::vector<RoundPlace>> seat_types(std::span<const RoundType> types,
-                                                std::span<const TypeSeat> seats,
-                                                const TypeSeatCost& cost, std::int64_t& steps) {
+RoundPlan seat_types(std::span<const RoundType> types, std::span<const TypeSeat> seats,
+                     const TypeSeatCost& cost, std::int64_t& steps) {
   std::vector<std::vector<RoundPlace>> places(seats.size());
   for (std::size_t t = 0; t < types.size(); ++t) {
     std::vector<SeatWish> wishes;
@@ -45,7 +44,11 @@ std::vector<std::vector<RoundPlace>> seat_types(std::span<const RoundType> types
       if (may_have(*seats[i].job, task_count(seated[w]))) places[i] = std::move(seated[w]);
     }
   }
-  return places;
+  RoundPlan plan;
+  for (std::size_t i = 0; i < seats.size(); ++i) {
+    if (!places[i].empty()) plan.assignments.push_back({seats[i].job->id, std::move(places[i])});
+  }
+  return plan;
 }
 
 }  // namespace gridfold

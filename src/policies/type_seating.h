@@ -29,10 +29,9 @@ struct TypeSeat {
 // What it costs that seat `i` has these places on its type; none: it waits.
 using TypeSeatCost = std::function<double(std::size_t i, std::span<const RoundPlace> places)>;
 
-// Places by seat. A job whose type and number stay may be left where it is; one
-// for which there is no room in a number that it may have waits.
-std::vector<std::vector<RoundPlace>> seat_types(std::span<const RoundType> types,
-                                                std::span<const TypeSeat> seats,
-                                                const TypeSeatCost& cost, std::int64_t& steps);
+// The plan of a round. A job whose type and number stay may be left where it is;
+// one for which there is no room in a number that it may have waits.
+RoundPlan seat_types(std::span<const RoundType> types, std::span<const TypeSeat> seats,
+                     const TypeSeatCost& cost, std::int64_t& steps);
 
 }  // namespace gridfold

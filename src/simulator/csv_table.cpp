@@ -78,6 +78,16 @@ Result<std::int64_t> CsvTable::count(std::size_t column) const {
   return value;
 }
 
+Result<std::int64_t> CsvTable::count_within(std::size_t column, std::int64_t low,
+                                            std::int64_t high) const {
+  const auto value = count(column);
+  if (value && (*value < low || *value > high)) {
+    return error(column, quote(field(column)) + " is out of range",
+                 "give a number from " + std::to_string(low) + " to " + std::to_string(high));
+  }
+  return value;
+}
+
 Error CsvTable::error(std::size_t column, std::string reason, std::string hint) const {
   Error error = invalid(file_ + ": " + std::move(reason));
   error.field = std::string(header_[column]);

@@ -46,6 +46,8 @@ class CsvTable {
   std::string_view field(std::size_t column) const { return fields_[column]; }
   // A whole number >= 0 that fits 63 bits.
   Result<std::int64_t> count(std::size_t column) const;
+  // The same, from `low` to `high`.
+  Result<std::int64_t> count_within(std::size_t column, std::int64_t low, std::int64_t high) const;
   // An error about one field: file, line, column name, reason, next step.
   Error error(std::size_t column, std::string reason, std::string hint) const;
 

@@ -68,16 +68,6 @@ class ElasticFlowTruth final : public TrainingTruth {
 
 constexpr std::int64_t kMost = 1'000'000'000'000;
 
-Result<std::int64_t> within(const CsvTable& table, std::size_t column, std::int64_t low,
-                            std::int64_t high) {
-  const auto value = table.count(column);
-  if (value && (*value < low || *value > high)) {
-    return table.error(column, quote(table.field(column)) + " is out of range",
-                       "give a number from " + std::to_string(low) + " to " + std::to_string(high));
-  }
-  return value;
-}
-
 struct Columns {
   std::size_t name, submitted, steps, model, deadline, batch, tasks;
 };
@@ -100,15 +90,15 @@ struct Line {
   std::int64_t submitted, steps, deadline, batch, tasks;
 };
 Result<Line> read_line(const CsvTable& table, const Columns& columns) {
-  const auto submitted = within(table, columns.submitted, 0, 1'000'000'000);
+  const auto submitted = table.count_within(columns.submitted, 0, 1'000'000'000);
   if (!submitted) return submitted.error();
-  const auto deadline = within(table, columns.deadline, *submitted + 1, 2'000'000'000);
+  const auto deadline = table.count_within(columns.deadline, *submitted + 1, 2'000'000'000);
   if (!deadline) return deadline.error();
-  const auto steps = within(table, columns.steps, 1, kMost);
+  const auto steps = table.count_within(columns.steps, 1, kMost);
   if (!steps) return steps.error();
-  const auto batch = within(table, columns.batch, 1, kMost);
+  const auto batch = table.count_within(columns.batch, 1, kMost);
   if (!batch) return batch.error();
-  const auto tasks = within(table, columns.tasks, 1, 1'024);
+  const auto tasks = table.count_within(columns.tasks, 1, 1'024);
   if (!tasks) return tasks.error();
   return Line{*submitted, *steps, *deadline, *batch, *tasks};
 }
@@ -188,7 +178,7 @@ Result<std::map<std::int64_t, std::shared_ptr<const RateTable>>> read_rate_table
   if (!batch_column) return batch_column.error();
   std::map<std::int64_t, std::shared_ptr<const RateTable>> by_batch;
   while (table.next()) {
-    const auto batch = within(table, *batch_column, 1, kMost);
+    const auto batch = table.count_within(*batch_column, 1, kMost);
     if (!batch) return batch.error();
     RateTable rates;
     for (std::int32_t tasks = 1; tasks <= 1'024; tasks *= 2) {

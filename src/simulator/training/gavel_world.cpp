@@ -46,15 +46,6 @@ struct JobColumns {
   std::size_t type, steps, scale, arrival;
 };
 
-Result<std::int64_t> from_one(const CsvTable& table, std::size_t column, std::int64_t most) {
-  const auto value = table.count(column);
-  if (value && (*value < 1 || *value > most)) {
-    return table.error(column, quote(table.field(column)) + " is out of range",
-                       "give a number from 1 to " + std::to_string(most));
-  }
-  return value;
-}
-
 std::shared_ptr<const JobSpec> job_spec(std::string name, std::string program, std::int32_t scale,
                                         std::int64_t steps,
                                         const std::vector<DeclaredRate>& rates) {
@@ -133,7 +124,7 @@ Result<GavelRates> read_gavel_rates(std::string_view text, const std::string& fi
   GavelRates rates;
   while (table.next()) {
     if (!table.field(columns.other).empty()) continue;
-    const auto scale = from_one(table, columns.scale, kMostScale);
+    const auto scale = table.count_within(columns.scale, 1, kMostScale);
     if (!scale) return scale.error();
     const auto rate = real_field(table, columns.rate);
     if (!rate) return rate.error();
@@ -160,9 +151,9 @@ Result<TrainingWorkload> read_gavel_workload(std::string_view text, const std::s
   workload.round = Duration::seconds(360);
   std::int64_t lines = 0;
   while (table.next()) {
-    const auto steps = from_one(table, columns->steps, kMostSteps);
+    const auto steps = table.count_within(columns->steps, 1, kMostSteps);
     if (!steps) return steps.error();
-    const auto scale = from_one(table, columns->scale, kMostScale);
+    const auto scale = table.count_within(columns->scale, 1, kMostScale);
     if (!scale) return scale.error();
     const auto seconds = real_field(table, columns->arrival);
     if (!seconds) return seconds.error();

@@ -75,16 +75,6 @@ Result<Columns> columns_of(const CsvTable& table) {
   return columns;
 }
 
-Result<std::int64_t> within(const CsvTable& table, std::size_t column, std::int64_t low,
-                            std::int64_t high) {
-  const auto value = table.count(column);
-  if (value && (*value < low || *value > high)) {
-    return table.error(column, quote(table.field(column)) + " is out of range",
-                       "give a number from " + std::to_string(low) + " to " + std::to_string(high));
-  }
-  return value;
-}
-
 // Seconds alone on whole numbers of devices, each worked out once. Any thread.
 class AloneTable {
  public:
@@ -130,12 +120,12 @@ Result<TrainingArrival> read_job(const CsvTable& table, const Columns& columns,
         "name one of data/pollux/traces" + nearest_hint(table.field(columns.application), names));
   }
   const std::shared_ptr<const PolluxProgram> program = found->second;
-  const auto at = within(table, columns.time, 0, 1'000'000'000);
+  const auto at = table.count_within(columns.time, 0, 1'000'000'000);
   if (!at) return at.error();
-  const auto replicas = within(table, columns.replicas, 1, program->most_tasks());
+  const auto replicas = table.count_within(columns.replicas, 1, program->most_tasks());
   if (!replicas) return replicas.error();
-  const auto batch =
-      within(table, columns.batch, program->curve.initial_batch(), program->curve.largest_batch());
+  const auto batch = table.count_within(columns.batch, program->curve.initial_batch(),
+                                        program->curve.largest_batch());
   if (!batch) return batch.error();
   const std::int64_t used = program->pinned_batch > 0 ? program->pinned_batch : *batch;
   TrainingArrival arrival;

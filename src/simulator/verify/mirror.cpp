@@ -320,18 +320,24 @@ void Mirror::account(const MirrorJob& job, int sign) {
     queue_use_[queue].add(use, sign);
 }
 
+namespace {
+
+void charge(const TaskRequest& request, int tasks, QueueUse& use) {
+  use.cpu += tasks * request.cpu.value;
+  use.memory += tasks * request.memory.value;
+  for (const DeviceRequest& device : request.devices)
+    use.devices[device.device_class] += tasks * queue_charge(device);
+}
+
+}  // namespace
+
 QueueUse use_of(const MirrorJob& job) {
   QueueUse use;
   use.jobs = job.state == State::kStarting || job.state == State::kRunning ||
              job.state == State::kStopping || job.claims();
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
-    const TaskRequest& request = job.request(i);
-    const int charges = holds(task.phase) + (task.claim.node >= 0);
-    use.cpu += charges * request.cpu.value;
-    use.memory += charges * request.memory.value;
-    for (const DeviceRequest& device : request.devices)
-      use.devices[device.device_class] += charges * queue_charge(device);
+    charge(job.request(i), holds(task.phase) + (task.claim.node >= 0), use);
   }
   return use;
 }
@@ -342,11 +348,7 @@ void add_staying(const MirrorJob& job, QueueUse& use) {
     const bool leaves = job.state == State::kStopping || task.shed ||
                         (task.phase == Phase::kCleaning && !task.restarts);
     const int charges = (holds(task.phase) && !leaves) + (task.claim.node >= 0);
-    const TaskRequest& request = job.request(i);
-    use.cpu += charges * request.cpu.value;
-    use.memory += charges * request.memory.value;
-    for (const DeviceRequest& device : request.devices)
-      use.devices[device.device_class] += charges * queue_charge(device);
+    charge(job.request(i), charges, use);
   }
 }
 

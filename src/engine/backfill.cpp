@@ -363,7 +363,7 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
   }
   if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
-  if (!done) park(group, PendingGroup::Parked::kForPlans);
+  if (!done) park_for_room(group);
   book_again(aside);
   return done;
 }
@@ -492,6 +492,7 @@ void Engine::State::follow_plans() {
   for (std::size_t i = parked.size(); i-- > 0;) {
     if (parked[i]->parked == PendingGroup::Parked::kForPlans) unpark(*parked[i]);
   }
+  while (!ready.shut_kinds().empty()) ready.open(ready.shut_kinds().back());
 }
 
 void Engine::State::set_next_plan() {
@@ -530,8 +531,7 @@ void Engine::State::add_plan_reasons(const EngineJob& job, std::vector<Reason>& 
                                    {"basis", std::string(basis_of(*plan))}});
     return;
   }
-  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForPlans;
-  if (!reasons.empty() || !tried || plans.reserved.empty()) return;
+  if (!reasons.empty() || !found_no_room(job) || plans.reserved.empty()) return;
   // The first of those that want the same devices.
   const auto rival =
       std::find_if(plans.reserved.begin(), plans.reserved.end(), [&](const PendingKey& key) {

@@ -181,6 +181,7 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
   std::vector<const Request*> requests;
   std::vector<std::uint32_t> key{queue.value, filler};
+  constexpr std::size_t kAsks = 2;  // from here on, what it asks for
   for (const Role& role : spec->roles) {
     requests.push_back(&cluster.compile(role.each));
     key.push_back(requests.back()->id);
@@ -191,6 +192,7 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
     const auto next = static_cast<std::uint32_t>(wishes.size());
     key.push_back(wishes.emplace(wish, next).first->second);
   }
+  const std::vector<std::uint32_t> asks(key.begin() + kAsks, key.end());
   // What is said of room alone holds for jobs of any length; beside reservations
   // length matters.
   if (runs != 0) {
@@ -202,6 +204,8 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
     shape = std::make_unique<JobShape>();
     shape->group.queue = queue;
     shape->group.filler = filler;
+    shape->group.ask_number = kinds.ask_number(asks);
+    shape->group.run_class = runs;
     for (std::size_t r = 0; r < requests.size(); ++r) {
       shape->group.asks.push_back({requests[r], spec->roles[r].count});
       shape->group.mins.push_back(spec->roles[r].min);

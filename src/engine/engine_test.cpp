@@ -93,6 +93,42 @@ TEST_F(EngineTest, RunsAJobToItsEnd) {
   EXPECT_EQ(state(job), JobState::kSucceeded);
 }
 
+// Jobs of many queues that ask for the same find no room alike: an end is not
+// made dearer by them.
+TEST_F(EngineTest, AnEndTriesNoMoreWhenMoreQueuesWait) {
+  nodes(2, 8);
+  std::int64_t tried[2] = {0, 0};
+  std::vector<JobId> running;
+  for (int i = 0; i < 16; ++i) running.push_back(submit(gang(1, 1)));
+  for (const JobId job : running) run(job);
+  int queues = 0;
+  for (const int more : {3, 200}) {
+    std::vector<Event> events;
+    for (; queues < more; ++queues) {
+      QueueSpec queue;
+      queue.name = "q" + std::to_string(queues);
+      queue.weight = 1;
+      events.emplace_back(QueueConfigured{queue});
+    }
+    step(std::move(events));
+    for (int q = 0; q < queues; ++q) {
+      for (const int gpus : {1, 2, 4}) {
+        JobSpec job = gang(1, gpus);
+        job.queue = "q" + std::to_string(q);
+        submit(job);
+      }
+    }
+    const std::int64_t before = engine.work().jobs_tried;
+    const std::size_t started = launched.size();
+    exit(running.back(), 0);
+    running.pop_back();
+    EXPECT_EQ(launched.size(), started + 1);
+    tried[queues > 3] = engine.work().jobs_tried - before;
+  }
+  EXPECT_LE(tried[0], 4);
+  EXPECT_LE(tried[1], 4);
+}
+
 TEST_F(EngineTest, GangStartsWholeOrNotAtAll) {  // F01
   nodes(10, 8);
   const JobId a = submit(gang(10, 8));

@@ -176,7 +176,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const bool ready = s.ready.has(*group.jobs.begin(), &group);
+    const bool ready = s.ready.has(group.queue, group.kind, *group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

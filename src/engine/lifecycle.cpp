@@ -383,6 +383,7 @@ void Engine::State::configure_queue(const std::string& name, const QueueSpec* sp
   spec != nullptr ? queues.configure(*spec) : queues.remove(name);
   recent_shapes.clear();
   for (EngineJob* job : moved) attach(*job);
+  regroup();
   quota_freed = true;
 }
 

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "engine/eviction_rights.h"
 #include "engine/gang_placement.h"
+#include "engine/group_kinds.h"
 #include "engine/idle_devices.h"
 #include "engine/job_table.h"
 #include "engine/pending_key.h"
@@ -36,8 +37,8 @@
 namespace gridfold {
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
-// When the first of them cannot start, none can, and the whole group is parked
-// on what would wake it.
+// When the first of them cannot start, none can: the whole group is parked on
+// what would wake it, or its kind is shut.
 struct PendingGroup {
   // kForPlans: it may be that a reservation is in the way, or that one was to be
   // had: looked at again when these change, and for room.
@@ -49,6 +50,9 @@ struct PendingGroup {
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
+  std::uint32_t ask_number = 0;  // what it asks for, whatever its queue
+  std::uint32_t run_class = 0;
+  TurnOrder::Kind kind = TurnOrder::kAlone;  // while it is not parked
   Parked parked = Parked::kNo;
   std::size_t parked_at = 0;  // while parked: its place among the parked groups
 };
@@ -129,6 +133,7 @@ struct Engine::State {
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
   TurnOrder ready{queues};                       // groups not parked
+  GroupKinds kinds{ready};
   std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
@@ -235,9 +240,16 @@ struct Engine::State {
   std::map<std::pair<PendingKey, Duration>, PendingGroup*, ShorterFirst> by_length;
   void try_ready();
   void start(EngineJob& job, const Placement& placement);
+  TurnOrder::Kind kind_of(const PendingGroup& group);
+  void enter_order(PendingGroup& group);
+  void leave_order(PendingGroup& group, const PendingKey& first);
+  void change_first(PendingGroup& group, const PendingKey& from);
+  void regroup();
   void park(PendingGroup& group, PendingGroup::Parked why);
+  void park_for_room(PendingGroup& group);
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
+  bool found_no_room(const EngineJob& job) const;
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
   void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);

@@ -401,7 +401,7 @@ void Engine::State::replan_shaken() {
 // Something ended early: each may have it, in their order, and begin earlier.
 void Engine::State::pull_forward() {
   if (!plans.timeline.has_gained()) return;
-  const std::set<PendingKey> keys = plans.reserved;
+  const std::vector<PendingKey> keys(plans.reserved.begin(), plans.reserved.end());
   std::vector<std::int64_t> target;
   for (const PendingKey& key : keys) {
     EngineJob& job = jobs.at(key.job);
@@ -427,7 +427,7 @@ void Engine::State::pull_forward() {
 void Engine::State::start_in_slices() {
   if (!plans.room_freed) return;
   plans.room_freed = false;
-  const std::set<PendingKey> keys = plans.sliced;
+  const std::vector<PendingKey> keys(plans.sliced.begin(), plans.sliced.end());
   std::vector<std::int64_t> target;
   for (const PendingKey& key : keys) {
     EngineJob& job = jobs.at(key.job);
@@ -448,9 +448,12 @@ void Engine::State::start_in_slices() {
 
 // Those whose time has come.
 void Engine::State::start_due() {
-  const std::set<PendingKey> keys = plans.reserved;
+  std::vector<PendingKey> due_jobs;
+  for (const PendingKey& key : plans.reserved) {
+    if (jobs.at(key.job).record.reservation->start <= now) due_jobs.push_back(key);
+  }
   std::vector<std::int64_t> target;
-  for (const PendingKey& key : keys) {
+  for (const PendingKey& key : due_jobs) {
     EngineJob& job = jobs.at(key.job);
     if (!job.record.reservation || job.record.reservation->start > now) continue;
     if (!admit(job, target)) {  // its room is not kept for a quota that others have

@@ -30,7 +30,7 @@ RunGuess ForwardWorld::guess(const JobRecord& job, const QueueSpec* queue) const
 
 void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
   std::unordered_map<std::string_view, const QueueSpec*> queues;
-  for (const QueueSpec& queue : snapshot.queues) queues[queue.name] = &queue;
+  for (const QueueSpec& queue : snapshot.queues.queues) queues[queue.name] = &queue;
   for (const JobRecord& job : snapshot.jobs) {
     if (job.state == JobState::kPending) continue;
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {

@@ -340,11 +340,12 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
     return done;
   if (auto done = read_links(root, config.links); !done) return done;
   if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
-  if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
+  if (auto done = read(root, "usage_half_life", "", parse_duration, config.queues.usage_half_life);
+      !done)
     return done;
   if (auto done = read_backfill(root, config); !done) return done;
   if (auto done = read_fillers(root, config); !done) return done;
-  return read_queues(root, config.queues);
+  return read_queues(root, config.queues.queues);
 }
 
 Result<void> read_config_file(const std::string& path, DaemonConfig& config) {

@@ -370,18 +370,6 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
 
 // --- Each cycle ---
 
-// Whether its queue lets the job start; `target` is what it may have by role.
-bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
-  const PendingGroup& group = job.shape->group;
-  if (!queues.exists(group.queue)) return false;
-  target.clear();
-  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
-  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
-  std::vector<QueueTree::Ask> least = group.asks;
-  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
-  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
-}
-
 // Those whose places are not free any more when they were to be.
 void Engine::State::replan_shaken() {
   for (int round = 0; round < kMostRounds && !plans.timeline.shaken().empty(); ++round) {

@@ -103,6 +103,12 @@ std::span<const NodeRecord> Engine::nodes() const { return state_->cluster.recor
 NodeRoom Engine::room(NodeId node) const { return state_->cluster.room(node); }
 std::vector<QueueSpec> Engine::queues() const { return state_->queues.specs(); }
 
+QueueConfiguration Engine::queue_configuration() const {
+  QueueConfiguration configuration = state_->queues.sharing();
+  configuration.queues = queues();
+  return configuration;
+}
+
 const QueueSpec* Engine::queue(std::string_view name) const {
   const auto id = state_->queues.find(name);
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
@@ -310,8 +316,8 @@ void Engine::State::undo_from(std::uint64_t from) {
       job.saved_in_turn = 0;
       attach(job);
     }
-    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it)
-      configure_queue(it->first, it->second ? &*it->second : nullptr);
+    if (undone.sharing) queues.share_as(*undone.sharing);
+    if (!undone.queues.empty()) configure_queues(undone.queues);
     random.restore(undone.random);
     if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
     while (!moves.empty() && moves.back().first >= undone.number) moves.pop_back();

@@ -375,13 +375,39 @@ TEST_F(EngineTest, ANewQueuePriorityReordersWhatWaitsAndWhatIsPromised) {
   QueueSpec queue;
   queue.priority = 5;
   step({QueueConfigured{queue}});
-  step({QueueRemoved{"default"}});
+  step({QueuesConfigured{{{}, {}, {}}}});
   EXPECT_EQ(engine.explain(waits).front().code, ReasonCode::kQueueClosed);
   step({QueueConfigured{queue}});
   exit(filler, 0, {.signal = 15});
   EXPECT_EQ(state(promised), JobState::kStarting);
   step({JobCancelRequested{waits, "user"}});
   EXPECT_EQ(state(waits), JobState::kCancelled);
+}
+
+TEST_F(EngineTest, AConfigurationThatIsNotStoredIsUndoneWhole) {
+  nodes(1, 8);
+  QueueSpec queue;
+  queue.limit.devices["gpu"] = 4000;
+  step({QueueConfigured{queue}});
+  run(submit(gang(1, 4)));
+  const JobId waits = submit(gang(1, 2));
+  EXPECT_EQ(state(waits), JobState::kPending);
+  const QueueConfiguration before = engine.queue_configuration();
+  // Raised, turned to shares, and another one beside it: who waited starts.
+  QueueSpec other;
+  other.name = "other";
+  other.weight = 2;
+  queue.limit.devices["gpu"] = 8000;
+  queue.priority = 3;
+  const Decisions changed =
+      step({QueuesConfigured{{{queue, other}, Duration::hours(1), {{{"H100", 3000}}, "a test"}}}});
+  EXPECT_EQ(state(waits), JobState::kStarting);
+  EXPECT_EQ(engine.queue_configuration().queues.size(), 2u);
+  EXPECT_FALSE(engine.queue_configuration() == before);
+  step({TurnRejected{changed.turn}});
+  EXPECT_EQ(state(waits), JobState::kPending);
+  EXPECT_TRUE(engine.queue_configuration() == before);
+  EXPECT_EQ(engine.explain(waits).front().number("limit"), 4000);
 }
 
 TEST_F(EngineTest, ANeverIsNamedWithItsNumbers) {

@@ -244,23 +244,24 @@ void Engine::State::try_ready() {
   }
 }
 
+// Whether its queue lets the job start, whole or else with its minimum; `target`
+// is what it may have by role.
+bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
+  const PendingGroup& group = job.shape->group;
+  if (!queues.exists(group.queue)) return false;
+  target.clear();
+  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
+  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
+  std::vector<QueueTree::Ask> least = group.asks;
+  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
+  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
+}
+
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   ++work.jobs_tried;
-  if (!queues.exists(group.queue)) {
+  if (!admit(job, wanted)) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
-  }
-  wanted.clear();
-  for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
-
-  // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
-    std::vector<QueueTree::Ask> least = group.asks;
-    for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
-      park(group, PendingGroup::Parked::kForQuota);
-      return false;
-    }
   }
 
   // Filter and score: a gang that cannot find its minimum is not tried.

@@ -98,7 +98,6 @@ struct Engine::State {
     plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
-    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
@@ -195,7 +194,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void save_queue(const std::string& name);
+  void take_over(const QueueConfiguration& configuration);
+  void configure_queues(std::span<const QueueChange> changes);
   void begin_claiming(EngineJob& job);
   void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);

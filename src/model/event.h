@@ -106,11 +106,13 @@ struct NodeDrainRequested {
   bool drained = true;
   std::string by;
 };
+// One queue is so from now on.
 struct QueueConfigured {
   QueueSpec spec;
 };
-struct QueueRemoved {
-  std::string name;
+// All queues are so from now on; those not named are removed.
+struct QueuesConfigured {
+  QueueConfiguration configuration;
 };
 
 // --- from the store, by way of the control loop ---
@@ -135,7 +137,7 @@ struct TurnRejected {
 using Event =
     std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
                  JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
+                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueuesConfigured,
                  NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported>;
 
 }  // namespace gridfold

@@ -19,7 +19,8 @@
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   fabric LEVEL gigabits=100                upwards from each domain; before the first job
 //   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
-//              [longest=] [preempts=yes]
+//              [longest=] [preempts=yes]   after the first job: it is so from now on
+//   remove_queue NAME                        likewise
 //   consolidate                              blocked jobs may have others moved
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
@@ -334,8 +335,9 @@ class Player {
         queue.each_tenant.devices["gpu"] = arguments.number("tenant_gpu", 0) * 1000;
       queue.weight = arguments.number("weight", 0);
       queue.preempts = arguments.text("preempts") == "yes";
-      return world.add_queue(queue), "";
+      return world.put_queue(queue);
     }
+    if (verb == "remove_queue") return world.remove_queue(words.at(0));
     if (verb == "submit") return submit(command.text.substr(7));
     if (verb == "advance") return world.advance_to(Instant{} + duration(words.at(0) + "s"));
     if (verb == "cancel") return world.request(JobCancelRequested{world.job(words.at(0)), by()});

@@ -26,7 +26,10 @@ class World {
 
   // --- What a scenario can do; each answers what it printed ---
   void add_node(NodeSpec node);
-  void add_queue(QueueSpec queue);
+  // Before the first job part of what the grid begins with, later a change of the
+  // configuration while all goes on; so are those that follow it.
+  std::string put_queue(QueueSpec queue);
+  std::string remove_queue(const std::string& name);
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
@@ -60,6 +63,7 @@ class World {
 
  private:
   void open();
+  std::string reconfigure();
   void pump();
   std::string take_output();
   std::string describe(Instant at, const Decision& decision) const;

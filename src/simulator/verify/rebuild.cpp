@@ -94,7 +94,7 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   InlineExecutor executor;
   VirtualClock standing;
   ControlOptions options;
-  options.queues = queues;
+  options.queues.queues = queues;
   options.random_bits = [] { return std::uint64_t{0}; };
   auto policy = make_policy(world.policy, {.settings = world.policy_settings});
   if (!policy) return policy.error().describe();

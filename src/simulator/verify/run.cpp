@@ -149,7 +149,7 @@ class Run {
     engine.backfill = world_.backfill;
     engine.consolidation = world_.consolidation;
     ControlOptions control;
-    control.queues = world_.queues[queues];
+    control.queues.queues = world_.queues[queues];
     control.reconcile_interval = world_.reconcile_interval;
     control.random_bits = [this] { return uuids_.next(); };
     control.on_committed = [this](Instant, const Decisions& decisions) { heard(decisions); };

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/node_window.h"
 #include "model/queue.h"
 #include "model/record.h"
 #include "model/report.h"
@@ -113,6 +114,11 @@ struct QueueRemoved {
   std::string name;
 };
 
+// Configuration: all windows that are known now, in place of those known before.
+struct WindowsPlanned {
+  std::vector<NodeWindow> windows;
+};
+
 // --- from the store, by way of the control loop ---
 
 // A record as it was stored, at start-up. Nodes before jobs.
@@ -132,10 +138,10 @@ struct TurnRejected {
   std::uint64_t turn = 0;
 };
 
-using Event =
-    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                 NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported>;
+using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
+                           NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved,
+                           TaskReported, WindowsPlanned>;
 
 }  // namespace gridfold

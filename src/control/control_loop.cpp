@@ -125,6 +125,7 @@ struct ControlLoop::State {
   bool fenced_off = false;  // another daemon owns the store: for good
   Instant retry_at = Instant::never();
   Instant reconcile_at = Instant::never();
+  Instant windows_at{};  // when the engine is to be told of windows again
 
   Result<void> load();
   Error why_read_only() const;
@@ -133,6 +134,7 @@ struct ControlLoop::State {
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
   void run_reconcile(HeldOrders held);
+  void tell_windows();
   bool has_to_store(const Decisions& decisions) const;
   Transaction transaction_for(const Decisions& decisions,
                               std::span<const std::string> expired) const;
@@ -180,8 +182,16 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
   if (!revision) return revision.error().with_context("taking over the store");
   s.revision = s.meta_revision = *revision;
   if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
+  s.tell_windows();
   s.run_reconcile(HeldOrders::kMayBeLost);
   return {};
+}
+
+// Kept in the inbox until a turn takes it, and told again if that is not stored.
+void ControlLoop::State::tell_windows() {
+  const Instant now = clock.now();
+  windows_at = options.windows.next(now);
+  if (!options.windows.empty()) inbox.push(WindowsPlanned{options.windows.windows(now)});
 }
 
 Result<void> ControlLoop::State::load() {
@@ -450,9 +460,10 @@ Instant ControlLoop::turn() {
 
 Instant ControlLoop::State::take_turn() {
   const Instant now = clock.now();
+  if (windows_at <= now) tell_windows();
   if (reconcile_at <= now) run_reconcile(HeldOrders::kWereGiven);
   const bool retry_due = retry_at <= now;
-  const Instant wake = std::min(engine.next_wake(), reconcile_at);
+  const Instant wake = std::min({engine.next_wake(), reconcile_at, windows_at});
   if (fenced_off) return Instant::never();
   if (read_only && !retry_due) return retry_at;
   if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due)
@@ -477,7 +488,7 @@ Instant ControlLoop::State::take_turn() {
   }
   committed(now, decisions);
   taken.clear();
-  return std::min(engine.next_wake(), reconcile_at);
+  return std::min({engine.next_wake(), reconcile_at, windows_at});
 }
 
 // Whether the turn leaves anything for the store: not a job that came and

@@ -19,6 +19,7 @@
 #include "control/clock.h"
 #include "control/executor.h"
 #include "control/store.h"
+#include "control/window_calendar.h"
 #include "engine/engine.h"
 
 namespace gridfold {
@@ -75,6 +76,8 @@ struct ControlOptions {
   History history = History::kKeep;
   // The queues there are: configuration, not records.
   QueueConfiguration queues;
+  // When which nodes are closed: configuration as well.
+  WindowCalendar windows;
   // How often the backend's whole state is compared with ours; 0: only at start.
   Duration reconcile_interval = Duration::seconds(30);
   // Called with each committed turn's decisions, in order (decision log,

@@ -25,6 +25,7 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.options = options;
   snapshot.options.verify = Verify::kOff;
   snapshot.queues = engine.queue_configuration();
+  snapshot.windows = engine.windows();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
   const std::vector<const JobRecord*> jobs = engine.jobs();
   snapshot.jobs.reserve(jobs.size());
@@ -38,6 +39,7 @@ Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
   Engine engine(snapshot.options, std::move(policies));
   std::vector<Event> events;
   events.emplace_back(QueuesConfigured{snapshot.queues});
+  if (!snapshot.windows.empty()) events.emplace_back(WindowsPlanned{snapshot.windows});
   std::uint64_t turn = engine.step(snapshot.at, events).turn;
   const std::span<const NodeRecord> nodes = snapshot.nodes;
   for (std::size_t first = 0; first < nodes.size(); first += kNodesATurn) {

@@ -26,6 +26,7 @@ struct EngineSnapshot {
   Revision revision = 0;  // of the store, when it was taken
   EngineOptions options;
   QueueConfiguration queues;
+  std::vector<NodeWindow> windows;
   std::vector<NodeRecord> nodes;  // by NodeId
   std::vector<JobRecord> jobs;    // that have not ended, in order of id
 };

@@ -88,7 +88,7 @@ void Engine::State::note_run_time(const JobRecord& record) {
 
 // Jobs with the same run time, within a hundredth, are tried together.
 std::uint32_t Engine::State::run_class(const JobRecord& record) const {
-  if (options.backfill.mode == BackfillMode::kNone) return 0;
+  if (options.backfill.mode == BackfillMode::kNone && windows.empty()) return 0;
   const auto run = static_cast<std::uint64_t>(planned_run(record).ns);
   const int shift = std::max(static_cast<int>(std::bit_width(run)) - 8, 0);
   return static_cast<std::uint32_t>(shift * 256 + static_cast<int>(run >> shift) + 1);
@@ -229,8 +229,9 @@ bool Engine::State::reserve(EngineJob& job) {
 
 // Whether its nodes take work: after a start of the daemon they are not up at once.
 bool Engine::State::is_there(const Reservation& plan) const {
-  return std::all_of(plan.seats.begin(), plan.seats.end(),
-                     [&](const ReservedSeat& seat) { return cluster.usable(seat.node); });
+  return std::all_of(plan.seats.begin(), plan.seats.end(), [&](const ReservedSeat& seat) {
+    return cluster.in_service(seat.node) && !windows.closing(seat.node, now);
+  });
 }
 
 // Puts a plan in place of the job's reservation, which is not booked now. Without
@@ -333,6 +334,7 @@ Engine::State::Placement Engine::State::place_beside(EngineJob& job,
   // What a trial takes and gives back is no news.
   const std::set<JobId> shaken = plans.timeline.shaken();
   const bool had_gained = plans.timeline.has_gained();
+  look_ahead_for(job);
   Placement placement = place(job, target);
   const bool kept = !placement.tasks.empty() && keeps_promises(job, placement);
   if (!placement.tasks.empty() && !kept) take_back(job, placement);

@@ -29,6 +29,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
 
   for (const Event& event : events) s.apply(event);
   s.fire_timers();
+  s.follow_windows();
   // Placing and evicting may itself give room back; then others are woken.
   s.wake_held_back();
   do {
@@ -84,7 +85,7 @@ const Engine::Work& Engine::work() const { return state_->work; }
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
   return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
-                   state_->plans.next, state_->fillers_due});
+                   state_->plans.next, state_->fillers_due, state_->windows.next()});
 }
 Instant Engine::next_round() const { return state_->rounds.due; }
 
@@ -122,6 +123,13 @@ QueueUsage Engine::usage(std::string_view queue) const {
   QueueUsage usage = state_->queues.usage(*id);
   if (state_->queues.takes_turns()) usage.share = state_->queues.share_of(*id);
   return usage;
+}
+
+const std::vector<NodeWindow>& Engine::windows() const { return state_->windows.planned(); }
+
+const NodeWindow* Engine::next_window(NodeId node) const {
+  const auto spans = state_->windows.spans(node);
+  return spans.empty() ? nullptr : &state_->windows.planned()[spans.front().window];
 }
 
 // --- Records and the journal ---
@@ -300,6 +308,7 @@ void Engine::State::undo_from(std::uint64_t from) {
       detach(jobs.at(it->job));
       if (!it->was_there) jobs.erase(it->job);
     }
+    if (!undone.nodes.empty()) windows.nodes_changed();
     for (auto it = undone.nodes.rbegin(); it != undone.nodes.rend(); ++it) {
       if (it->second) {
         cluster.put(*it->second);

@@ -142,6 +142,9 @@ class Engine {
   QueueConfiguration queue_configuration() const;
   const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
+  const std::vector<NodeWindow>& windows() const;  // that are known
+  // The first window of the node that is not over; null: there is none.
+  const NodeWindow* next_window(NodeId node) const;
 
   // Every reason why a pending job does not run, the deciding one first, with
   // numbers of this moment. Empty for a job that is not pending.

@@ -130,15 +130,22 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     bool any_usable = false;
     std::string drained;
     std::string down;
+    std::vector<NodeId> closed;  // to this job
+    std::int64_t slots_closed = 0;
     Cluster::Scratch book;
     for (std::uint32_t n = 0; n < cluster.size(); ++n) {
       const NodeId node(n);
       const std::int64_t empty = slots(cluster.capacity(node), request);
       if (empty == 0) continue;
       slots_empty += empty;
-      if (!cluster.usable(node)) {
+      if (!cluster.in_service(node)) {
         std::string& names = cluster.record(node).up ? drained : down;
         names += (names.empty() ? "" : ",") + cluster.record(node).spec.name;
+        continue;
+      }
+      if (!is_open_to(job, node)) {
+        closed.push_back(node);
+        slots_closed += slots(cluster.room(node), request);
         continue;
       }
       any_usable = true;
@@ -174,12 +181,17 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       continue;
     }
     if (slots_now >= need) continue;
+    if (!closed.empty() && slots_now + slots_closed >= need) {
+      reasons.push_back(maintenance_of(job, closed));
+      continue;
+    }
     // Nodes that would do but take nothing now.
     const auto name_absent_nodes = [&] {
       for (const auto& [code, names] : {std::pair{ReasonCode::kNodeDraining, drained},
                                         std::pair{ReasonCode::kNodeLost, down}}) {
         if (!names.empty()) reasons.emplace_back(code, std::vector<Reason::Param>{{"node", names}});
       }
+      if (!closed.empty()) reasons.push_back(maintenance_of(job, closed));
     };
     if (!any_usable) {
       name_absent_nodes();
@@ -205,7 +217,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       std::int64_t largest = 0;
       std::int64_t enough = 0;
       for (std::uint32_t n = 0; n < cluster.size(); ++n) {
-        if (!cluster.usable(NodeId(n))) continue;
+        if (!is_open_to(job, NodeId(n))) continue;
         const NodeRoom room = cluster.room(NodeId(n));
         const std::int64_t amount = axis.amount_on(room, request);
         total += axis.all_on(room, request);

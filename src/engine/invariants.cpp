@@ -101,6 +101,16 @@ std::optional<std::string> Engine::check_invariants() const {
       return node_text(cluster, NodeId(n)) + ": " + *broken;
   }
 
+  for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+    const NodeSpec& node = cluster.record(NodeId(n)).spec;
+    const bool in_window = std::any_of(
+        s.windows.planned().begin(), s.windows.planned().end(), [&](const NodeWindow& window) {
+          return window.from <= s.now && s.now < window.until && window.where.matches(node);
+        });
+    if (in_window != cluster.is_closed(NodeId(n)))
+      return node_text(cluster, NodeId(n)) + ": closed outside its windows, or open in one";
+  }
+
   std::map<std::uint32_t, std::int64_t> cpu_by_queue;
   std::size_t pending = 0;
   for (const EngineJob* at : s.jobs.in_order()) {

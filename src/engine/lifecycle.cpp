@@ -98,6 +98,7 @@ void Engine::State::apply(const Event& event) {
             record.spec = e.spec;
             record.up = true;
             const NodeId id = cluster.put(record);
+            windows.nodes_changed();
             if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
           },
@@ -311,6 +312,7 @@ void Engine::State::apply(const Event& event) {
             NodeRecord record = e.record;
             record.up = false;  // until its backend says otherwise
             cluster.put(record);
+            windows.nodes_changed();
           },
           [&](const JobRestored& e) {
             if (jobs.has(e.record.id)) return;
@@ -335,6 +337,7 @@ void Engine::State::apply(const Event& event) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
             if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
+          [&](const WindowsPlanned& e) { plan_windows(e.windows); },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },

@@ -136,6 +136,7 @@ std::vector<Engine::State::Placed> Engine::State::place_without(
 
 bool Engine::State::preempt_for(EngineJob& job) {
   if (!may_evict(job)) return false;
+  look_ahead_for(job, kVictimsTake);
   gather_victims(
       [&](const EngineJob& other) {
         const EvictionRight right = right_to_evict(job, other);
@@ -185,7 +186,9 @@ std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
       },
       Stop::kToWait);
   if (!any) return std::nullopt;
+  look_ahead_for(job, kVictimsTake);
   const auto found = find_victims_within_rights(job);
+  windows.close_before(now);
   if (!found) return std::nullopt;
   std::string names;
   Instant until{};

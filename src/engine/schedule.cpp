@@ -227,6 +227,7 @@ void Engine::State::run_cycle() {
     if (ready.is_open(group.kind)) try_start(group, jobs.at(group.jobs.begin()->job));
     try_ready();
   }
+  windows.close_before(now);
 }
 
 void Engine::State::try_ready() {
@@ -264,6 +265,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     return false;
   }
 
+  look_ahead_for(job);
   // Filter and score: a gang that cannot find its minimum is not tried.
   bool room = true;
   const bool by_tree = goes_by_tree(job);
@@ -397,7 +399,7 @@ void Engine::State::fulfil_claims() {
     for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
       const Allocation claim = job.record.tasks[i].claim;
       if (claim.node.is_none()) continue;
-      lost |= !cluster.usable(claim.node);
+      lost |= !is_open_to(job, claim.node);
       auto [book, fresh] = books.try_emplace(claim.node);
       if (fresh) cluster.actual(claim.node, book->second);
       const Request& request = request_of(job, i);

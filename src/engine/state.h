@@ -24,6 +24,7 @@
 #include "engine/group_kinds.h"
 #include "engine/idle_devices.h"
 #include "engine/job_table.h"
+#include "engine/node_windows.h"
 #include "engine/pending_key.h"
 #include "engine/plans.h"
 #include "engine/queue_tree.h"
@@ -95,6 +96,7 @@ struct Engine::State {
     idle_forecast = std::move(p.idle);
     if (!idle_forecast && options.fillers.admission == FillerAdmission::kForecast)
       options.fillers.admission = FillerAdmission::kAny;
+    plans.timeline.heed(windows);
     plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
@@ -103,6 +105,7 @@ struct Engine::State {
   EngineOptions options;
   std::unique_ptr<PlacementPolicy> policy;
   Cluster cluster;
+  NodeWindows windows{cluster};
   ScoreTable scores;
   DomainSlots domains;
   CommunicationCost communication;
@@ -255,6 +258,20 @@ struct Engine::State {
   void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
 
+  // --- maintenance.cpp: windows in which nodes are closed ---
+  void plan_windows(const std::vector<NodeWindow>& list);
+  void follow_windows();
+  // Until when the job would hold its place if it started now; now: it may be
+  // stopped at any time.
+  Instant lasts_until(const EngineJob& job) const;
+  // Closes what is closed to the job, if it starts after so long a delay. To be
+  // called before the job is placed; the end of the cycle undoes it.
+  void look_ahead_for(const EngineJob& job, Duration delay = {});
+  // So much later starts who waits for victims to leave, more or less.
+  static constexpr Duration kVictimsTake = Duration::minutes(1);
+  bool is_open_to(const EngineJob& job, NodeId node) const;
+  Reason maintenance_of(const EngineJob& job, const std::vector<NodeId>& nodes) const;
+
   // --- fillers.cpp: who is let in ---
   void follow_idle();
   void note_idle();
@@ -283,7 +300,8 @@ struct Engine::State {
   std::vector<bool> within_reach(const EngineJob& job);
 
   // --- node_limits.cpp ---
-  LimitCount limit_on(NodeId node, const Request& request, std::span<const Axis> axes) const;
+  LimitCount limit_on(const EngineJob& job, NodeId node, const Request& request,
+                      std::span<const Axis> axes) const;
 
   // --- eviction_rights.cpp ---
   EvictionRight right_by_order(const EngineJob& by, const EngineJob& victim) const;

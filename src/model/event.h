@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/node_window.h"
 #include "model/queue.h"
 #include "model/record.h"
 #include "model/report.h"
@@ -115,6 +116,11 @@ struct QueuesConfigured {
   QueueConfiguration configuration;
 };
 
+// Configuration: all windows that are known now, in place of those known before.
+struct WindowsPlanned {
+  std::vector<NodeWindow> windows;
+};
+
 // --- from the store, by way of the control loop ---
 
 // A record as it was stored, at start-up. Nodes before jobs.
@@ -134,10 +140,10 @@ struct TurnRejected {
   std::uint64_t turn = 0;
 };
 
-using Event =
-    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueuesConfigured,
-                 NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported>;
+using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured,
+                           QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
+                           Solved, TaskReported, WindowsPlanned>;
 
 }  // namespace gridfold

@@ -83,6 +83,10 @@ enum class ReasonCode : std::uint8_t {
   // {problem: "none_let_in"}.
   kHeldBack,
   kReclaimed,  // {by, queue}: stopped for a job whose queue is guaranteed what this one borrowed
+  // Maintenance. Of a job that waits: {window, nodes, from_ns, until_ns, run_ns}: so many nodes are
+  // closed to it from then, before it would have ended; the first of their windows. run_ns is
+  // absent where nobody knows how long it runs. Of one that was stopped: {window, node, until_ns}.
+  kMaintenance,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

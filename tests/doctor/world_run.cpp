@@ -157,7 +157,7 @@ class Simulated {
     ControlOptions options;
     options.history = History::kDrop;
     options.reconcile_interval = {};
-    options.queues = world_.queues;
+    options.queues.queues = world_.queues;
     options.random_bits = [this] { return bits_.next(); };
     options.on_committed = [this](Instant now, const Decisions& decisions) {
       judge_.committed(now, loop_.engine(), decisions);

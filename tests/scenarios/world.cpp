@@ -55,7 +55,10 @@ void World::fail_launches(int count) {
   faults_->launches_to_fail = count;
 }
 
-World::World(Options options) : options_(std::move(options)), uuids_(options_.seed, "world.uuid") {}
+World::World(Options options)
+    : options_(std::move(options)),
+      clock_(options_.begin.value_or(Instant{})),
+      uuids_(options_.seed, "world.uuid") {}
 World::~World() = default;
 
 void World::add_node(NodeSpec node) { node_specs_.push_back(std::move(node)); }
@@ -94,12 +97,14 @@ void World::open() {
   engine.verify = Verify::kEveryStep;
   engine.fabric = levels_;
   engine.consolidation.consolidate = options_.consolidate;
+  engine.backfill.mode = options_.backfill;
   ControlOptions control;
   control.reconcile_interval = kReconcileInterval;
   control.random_bits = [this] { return uuids_.next(); };
   control.on_committed = [this](Instant at, const Decisions& decisions) {
     for (const Decision& decision : decisions.list) noted_.emplace_back(at, decision);
   };
+  control.windows = WindowCalendar(windows_);
   control.queues.queues = queue_specs_;
   if (control.queues.queues.empty()) control.queues.queues.push_back(QueueSpec{});
   auto policy = make_policy(options_.policy, {});
@@ -221,7 +226,7 @@ std::string World::describe(Instant at, const Decision& decision) const {
   const auto task_text = [&](TaskId task) {
     return name_of(task.job) + "." + std::to_string(task.index);
   };
-  std::string text = seconds(at) + " ";
+  std::string text = (options_.begin ? to_rfc3339(at) : seconds(at)) + " ";
   if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
     TaskRecord task;
     task.allocation = launch->allocation;

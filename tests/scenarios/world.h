@@ -20,6 +20,9 @@ class World {
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
     Consolidate consolidate = Consolidate::kOff;
+    BackfillMode backfill = BackfillMode::kNone;
+    // When it begins; times are said as such where it is given, else as seconds.
+    std::optional<Instant> begin;
   };
   explicit World(Options options);
   ~World();
@@ -30,6 +33,7 @@ class World {
   // configuration while all goes on; so are those that follow it.
   std::string put_queue(QueueSpec queue);
   std::string remove_queue(const std::string& name);
+  void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
@@ -79,6 +83,7 @@ class World {
   std::vector<NodeSpec> node_specs_;
   std::vector<QueueSpec> queue_specs_;
   std::vector<LevelLinks> levels_;
+  std::vector<WindowRule> windows_;
   SimulatedClusterOptions latencies_;
   class ScriptedFaults;
   ScriptedFaults* faults_ = nullptr;  // owned by the cluster

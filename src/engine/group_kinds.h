@@ -20,8 +20,9 @@ class GroupKinds {
   // The order outlives it.
   explicit GroupKinds(TurnOrder& order) : order_(order) {}
 
-  // Beside reservations more matters than what is asked for: who runs longer, or
-  // ranks lower, finds no more room than another. All zero where there are none.
+  // Beside reservations and windows more matters than what is asked for: who runs
+  // longer, or ranks lower, finds no more room than another. All zero where there
+  // are none.
   struct Standing {
     std::uint32_t run = 0;  // class of run times: larger is longer
     std::int32_t queue_priority = 0;

@@ -52,10 +52,10 @@ TurnOrder::Kind Engine::State::kind_of(const PendingGroup& group) {
                              : queues.any_guaranteed() || !queues.preempting(group.queue).is_none();
   if (by_itself || options.consolidation.consolidate != Consolidate::kOff)
     return group.filler ? TurnOrder::kAloneFiller : TurnOrder::kAlone;
-  GroupKinds::Standing standing;
+  GroupKinds::Standing standing{group.run_class};
   if (options.backfill.mode != BackfillMode::kNone) {
-    const PendingKey& first = *group.jobs.begin();
-    standing = {group.run_class, first.queue_priority, first.priority};
+    standing.queue_priority = group.jobs.begin()->queue_priority;
+    standing.priority = group.jobs.begin()->priority;
   }
   return kinds.kind_of(group.ask_number, group.filler, standing, group.asks);
 }

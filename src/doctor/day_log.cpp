@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "control/run_outcomes.h"
+
 namespace gridfold {
 namespace {
 
 // Jobs are looked at for whether they can be forgotten when so many are known.
 constexpr std::size_t kForgetAbove = 1000;
+
+// With fewer runs of its name a job's is guessed by all.
+constexpr std::size_t kEnoughRuns = 20;
 
 bool same_service(const NodeRecord& a, const NodeRecord& b) {
   return a.up == b.up && a.drained == b.drained && a.dirty_devices == b.dirty_devices &&
@@ -76,7 +81,7 @@ void DayLog::see_job(const JobRecord& record, const Engine& engine, Instant now)
   if (can_start && job.since.is_never()) job.since = now;
   const QueueSpec* queue = engine.queue(record.spec->queue);
   const auto longest = queue != nullptr ? queue->longest_run : Limit<Duration>{};
-  job.guess = guess_run(record, longest, kDefaultRun);
+  job.limit = guess_run(record, longest, kDefaultRun).limit;
 }
 
 void DayLog::see_change(const JobChanged& change, Instant now) {
@@ -90,8 +95,6 @@ void DayLog::see_change(const JobChanged& change, Instant now) {
   }
   if (is_terminal(change.to)) {
     job.ended = now;
-    if (!job.begun.is_never() && change.to == JobState::kSucceeded)
-      outcomes_.ended(job.guess, job.worked + (now - job.begun));
     return;
   }
   if (change.to != JobState::kPending || job.begun.is_never()) return;
@@ -133,40 +136,67 @@ void DayLog::forget(Instant now) {
   }
 }
 
-// Guesses are spread as the runs before were: `number` tells them apart.
-Duration DayLog::run_of(const Job& job, Instant now, std::size_t number) const {
-  if (!job.ended.is_never() && job.started)
-    return job.worked + (job.begun.is_never() ? Duration{} : job.ended - job.begun);
-  const Duration ran = job.worked + (job.begun.is_never() ? Duration{} : now - job.begun);
-  constexpr std::size_t kStride = 618;  // about the golden section: evenly spread
-  return outcomes_.whole_run(job.guess, ran, static_cast<std::int64_t>(number * kStride % 1000));
+Duration DayLog::ran(const Job& job, Instant now) {
+  return job.worked + (job.begun.is_never() ? Duration{} : std::min(now, job.ended) - job.begun);
 }
 
-Day DayLog::day(Instant now) const {
+bool DayLog::has_ended(const Job& job, Instant now) {
+  return job.started && !job.begun.is_never() && job.ended <= now;
+}
+
+DayLog::Lengths DayLog::lengths(Instant now) const {
+  Lengths lengths;
+  lengths[""];
+  for (const auto& [id, job] : jobs_) {
+    if (job.begun.is_never()) continue;
+    const auto seen = has_ended(job, now) ? RunLengths::Seen::kEnded : RunLengths::Seen::kGoesOn;
+    lengths[""].add(ran(job, now), seen);
+    if (!job.spec->name.empty()) lengths[job.spec->name].add(ran(job, now), seen);
+  }
+  for (auto& [name, of_name] : lengths) of_name.settle();
+  return lengths;
+}
+
+DayJob DayLog::noted(const Job& job, const Day& day, Instant now, const Lengths& lengths) const {
+  DayJob noted;
+  noted.spec = job.spec;
+  noted.at = std::max(job.since, day.from);
+  noted.guessed = !has_ended(job, now);
+  noted.run = ran(job, now);
+  if (noted.guessed) {
+    const auto own = lengths.find(job.spec->name);
+    const bool enough = own != lengths.end() && own->second.ended() >= kEnoughRuns;
+    const RunLengths& like = enough ? own->second : lengths.at("");
+    noted.run = like.ended() > 0 ? like.mean_beyond(noted.run) : std::max(noted.run, kDefaultRun);
+    if (!job.limit.is_unlimited()) noted.run = std::min(noted.run, job.limit.bound());
+  }
+  // What it had done before the day.
+  if (!job.begun.is_never() && job.begun < day.from) noted.run = noted.run - (day.from - job.begun);
+  noted.run = std::max(noted.run, Duration::nanoseconds(1));
+  if (!job.started) noted.leaves = job.ended;
+  noted.habits = {job.devices_used, job.input.mean(), job.network.mean()};
+  return noted;
+}
+
+Day DayLog::day(Instant now) const { return day(now - options_.window, now, now); }
+
+Day DayLog::day(Instant from, Instant to, Instant now) const {
   Day day;
-  day.from = std::max(since_, now - options_.window);
-  day.to = now;
+  day.from = std::max(since_, from);
+  day.to = to;
   day.engine = options_.engine;
   day.make_policies = options_.make_policies;
   day.learned_run_times = options_.learned_run_times;
   day.queues = queues_;
   for (const auto& [id, known] : nodes_) {
-    for (const DayNode& node : known) day.nodes.push_back({std::max(node.at, day.from), node.node});
+    for (const DayNode& node : known) {
+      if (node.at < to) day.nodes.push_back({std::max(node.at, day.from), node.node});
+    }
   }
-  std::size_t unknown = 0;
+  const Lengths known = lengths(now);
   for (const auto& [id, job] : jobs_) {
-    if (job.since.is_never() || job.since >= now || job.ended <= day.from) continue;
-    DayJob noted;
-    noted.spec = job.spec;
-    noted.at = std::max(job.since, day.from);
-    noted.guessed = job.ended.is_never() || !job.started;
-    noted.run = run_of(job, now, noted.guessed ? ++unknown : 0);
-    // What it had done before the day.
-    if (!job.begun.is_never() && job.begun < day.from)
-      noted.run = std::max(noted.run - (day.from - job.begun), Duration::nanoseconds(1));
-    if (!job.ended.is_never() && !job.started) noted.leaves = job.ended;
-    noted.habits = {job.devices_used, job.input.mean(), job.network.mean()};
-    day.jobs.push_back(std::move(noted));
+    if (job.since >= to || job.ended <= day.from) continue;
+    day.jobs.push_back(noted(job, day, now, known));
   }
   const auto earlier = [](const auto& a, const auto& b) { return a.at < b.at; };
   std::stable_sort(day.nodes.begin(), day.nodes.end(), earlier);

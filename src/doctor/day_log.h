@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <unordered_map>
+#include <string>
 
-#include "control/run_outcomes.h"
 #include "doctor/day.h"
+#include "doctor/run_lengths.h"
 #include "model/event.h"
 
 namespace gridfold {
@@ -39,9 +39,12 @@ class DayLog {
   void committed(Instant now, const Engine& engine, const Decisions& decisions);
   void reported(const TaskReported& report);
 
-  // The last `window` before `now`. Runs that have not ended are guessed by
-  // those that have.
+  // The last `window` before `now`. A run that has not ended is guessed: the mean
+  // of the longer ones of its name, or of all.
   Day day(Instant now) const;
+  // Another part of what is remembered, as seen at `now`: with what became of its
+  // jobs after it.
+  Day day(Instant from, Instant to, Instant now) const;
 
  private:
   struct Share {
@@ -56,15 +59,21 @@ class DayLog {
     Instant ended = Instant::never();
     Duration worked{};  // in runs before that, and kept
     bool started = false;
-    RunGuess guess;
+    Limit<Duration> limit;             // of its run, its own or its queue's
     Known<std::int64_t> devices_used;  // the most that any task said
     Share input, network;
   };
+  // By name, and "" for all.
+  using Lengths = std::map<std::string, RunLengths>;
+
   void see_node(const NodeRecord& node, Instant now);
   void see_job(const JobRecord& record, const Engine& engine, Instant now);
   void see_change(const JobChanged& change, Instant now);
   void forget(Instant now);
-  Duration run_of(const Job& job, Instant now, std::size_t number) const;
+  static Duration ran(const Job& job, Instant now);
+  static bool has_ended(const Job& job, Instant now);
+  DayJob noted(const Job& job, const Day& day, Instant now, const Lengths& lengths) const;
+  Lengths lengths(Instant now) const;
 
   DayLogOptions options_;
   bool begun_ = false;
@@ -72,7 +81,6 @@ class DayLog {
   std::map<JobId, Job> jobs_;
   std::map<NodeId, std::deque<DayNode>> nodes_;  // the first: as it was at since_, or before
   std::vector<QueueSpec> queues_;
-  RunOutcomes outcomes_;
 };
 
 }  // namespace gridfold

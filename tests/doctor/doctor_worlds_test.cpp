@@ -40,9 +40,12 @@ void print_line(const Trial& trial) {
 TEST(DoctorTrial, Explore) {
   const char* seeds = std::getenv("GRIDFOLD_DOCTOR_SEEDS");
   const int last = seeds != nullptr ? std::atoi(seeds) : 1;
+  const char* only = std::getenv("ONLY");
   for (const auto& kind : all_kinds()) {
+    if (only != nullptr && name_of(kind).find(only) == std::string::npos) continue;
     for (int seed = 1; seed <= last; ++seed)
-      print_line(try_day(static_cast<std::uint64_t>(seed), kind));
+      print_line(try_day(static_cast<std::uint64_t>(seed), kind,
+                         std::getenv("AT_ONCE") != nullptr ? Asked::kAtOnce : Asked::kInHindsight));
   }
 }
 

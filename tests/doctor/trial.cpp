@@ -9,7 +9,9 @@ namespace {
 World world_with(std::uint64_t seed, const std::vector<Cause>& injected, std::optional<Cause> but) {
   World world = healthy_world(seed);
   for (const Cause cause : injected) {
-    if (cause != but) world = inject(std::move(world), cause);
+    const bool stays = cause != but || cause == Cause::kGangWait;
+    if (stays) world = inject(std::move(world), cause);
+    if (cause == but) world = mend(std::move(world), cause);
   }
   return world;
 }
@@ -20,14 +22,14 @@ bool is_removal(const Fix& fix) {
 
 }  // namespace
 
-Trial try_day(std::uint64_t seed, std::vector<Cause> injected) {
+Trial try_day(std::uint64_t seed, std::vector<Cause> injected, Asked asked) {
   Trial trial;
   trial.seed = seed;
   trial.injected = std::move(injected);
   const World world = world_with(seed, trial.injected, {});
   const DayRun run = run_day(world);
   trial.supplied = run.truth.supplied;
-  trial.diagnosis = diagnose(run.day);
+  trial.diagnosis = diagnose(asked == Asked::kAtOnce ? run.at_once : run.in_hindsight);
   trial.base_lost = run.truth.lost;
   trial.replayed_lost = device_hours(trial.diagnosis.balance.lost());
   const auto& findings = trial.diagnosis.findings;

@@ -29,7 +29,10 @@ struct Trial {
   bool buys_needlessly() const;  // though another fix gives back a tenth of all
 };
 
-Trial try_day(std::uint64_t seed, std::vector<Cause> injected);
+// When the doctor is asked: at the end of the day, when runs that have not ended
+// must be guessed, or once they have.
+enum class Asked : std::uint8_t { kAtOnce, kInHindsight };
+Trial try_day(std::uint64_t seed, std::vector<Cause> injected, Asked asked);
 
 // "input_bound+faults", or "control".
 std::string name_of(const std::vector<Cause>& injected);

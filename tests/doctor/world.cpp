@@ -138,10 +138,33 @@ void slow_network(World& world, RandomStream& random) {
   }
 }
 
-// Plans go by what users ask for, and a gang's place is kept idle until then.
-void misplan(World& world, RandomStream&) {
+// Now and then a gang needs half of the nodes.
+void add_gangs(World& world, RandomStream& random) {
+  const std::int64_t gangs = random.between(9, 12);
+  for (std::int64_t i = 0; i < gangs; ++i) {
+    WorldJob gang = draw_job(random);
+    gang.spec.name = "gang";
+    Role& role = gang.spec.roles[0];
+    role.count = role.min = kNodes / 2;
+    role.each.cpu = MilliCores(kDevices * 6 * 1000);
+    role.each.devices[0].count = gang.used = kDevices;
+    gang.network = 30'000;
+    gang.work = Duration::minutes(random.between(30, 60));
+    gang.arrives = Duration::minutes(i * 24 * 60 / gangs + random.between(0, 60));
+    gang.spec.time_limit = Duration::hours(2);
+    world.jobs.push_back(std::move(gang));
+  }
+  std::stable_sort(world.jobs.begin(), world.jobs.end(),
+                   [](const WorldJob& a, const WorldJob& b) { return a.arrives < b.arrives; });
+}
+
+// Nobody says how long jobs run, and plans take them to run for two days: whoever
+// is short may not use the room that is kept for a gang.
+void misplan(World& world) {
   world.learned_run_times = false;
   world.backfill.mode = BackfillMode::kConservative;
+  world.backfill.default_run = Duration::hours(48);
+  for (WorldJob& job : world.jobs) job.spec.time_limit = {};
 }
 
 void break_nodes(World& world, RandomStream& random) {
@@ -204,10 +227,18 @@ World inject(World world, Cause cause) {
     case Cause::kStaticHolding: hold_unused(world, random); break;
     case Cause::kInputBound: starve_input(world, random); break;
     case Cause::kNetworkBound: slow_network(world, random); break;
-    case Cause::kGangWait: misplan(world, random); break;
+    case Cause::kGangWait:
+      add_gangs(world, random);
+      misplan(world);
+      break;
     case Cause::kFaults: break_nodes(world, random); break;
     case Cause::kTooFew: remove_nodes(world, random); break;
   }
+  return world;
+}
+
+World mend(World world, Cause cause) {
+  if (cause == Cause::kGangWait) world.learned_run_times = true;
   return world;
 }
 

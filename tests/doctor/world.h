@@ -52,6 +52,9 @@ struct World {
 World healthy_world(std::uint64_t seed);
 // With this wrong as well; how, and how much, follows from the seed.
 World inject(World world, Cause cause);
+// What `inject` did, undone where it is not left out: the gangs of kGangWait stay,
+// and plans go by how long jobs like these have run.
+World mend(World world, Cause cause);
 // The world in which such a fix was made all day; only of those that are no
 // fault's removal: PlanBy, BuyNodes.
 World with(World world, const Fix& fix);

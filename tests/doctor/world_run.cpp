@@ -118,10 +118,16 @@ class Simulated {
       loop_.request(NodeDrainRequested{node, true, "operator"}, [](Result<void>) {});
     wake = loop_.turn();
     const Instant end = Instant{} + world_.length;
+    DayRun day;
+    bool over = false;
     while (true) {
       const Instant next = std::min({wake, next_arrival(), next_outage(), next_report(),
                                      cluster_.next_event(), executor_.next_event()});
-      if (next > end) break;
+      if (next > end && !over) {
+        over = true;
+        day.at_once = log_.day(end);
+      }
+      if (next.is_never()) break;
       clock_.advance_to(std::max(next, clock_.now()));
       while (next_outage() <= clock_.now()) happen();
       while (next_arrival() <= clock_.now()) submit();
@@ -130,7 +136,9 @@ class Simulated {
       executor_.advance();
       wake = loop_.turn();
     }
-    return {judge_.at_end(), log_.day(end)};
+    day.truth = judge_.at_end();
+    day.in_hindsight = log_.day({}, end, clock_.now());
+    return day;
   }
 
  private:
@@ -148,6 +156,7 @@ class Simulated {
   }
   static DayLogOptions log_options(const World& world) {
     DayLogOptions options;
+    options.window = Duration::hours(24 * 60);
     options.engine = engine_options(world);
     options.make_policies = make_policies();
     options.learned_run_times = world.learned_run_times;

@@ -16,7 +16,9 @@ struct Truth {
 
 struct DayRun {
   Truth truth;
-  Day day;  // as noted until the end of the day
+  // As noted: at the end of the day, and once the last job has ended.
+  Day at_once;
+  Day in_hindsight;
 };
 
 DayRun run_day(const World& world);

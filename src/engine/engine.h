@@ -77,6 +77,10 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
+  // For so long, from when it begins to wait, a gang that lost a node keeps the
+  // places of its other tasks, and what it lost is found before fresh jobs of its
+  // priority start; zero: it waits as others do.
+  Duration gang_repair{};
   // What queues have held counts half after this time when they take turns by
   // their share; zero: only what they hold.
   Duration usage_half_life{};

@@ -298,6 +298,14 @@ class Player {
       options_.consolidate = Consolidate::kOn;
       return "";
     }
+    if (verb == "gang_repair") {
+      options_.gang_repair = duration(words.at(0));
+      return "";
+    }
+    if (verb == "backfill") {
+      options_.backfill = parse_backfill_mode(words.at(0)).value();
+      return "";
+    }
     if (verb == "parse") {
       std::string text;
       for (const std::string& line : command.body) text += line + "\n";

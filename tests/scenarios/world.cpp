@@ -72,6 +72,8 @@ void World::open() {
   engine.verify = Verify::kEveryStep;
   engine.fabric = levels_;
   engine.consolidation.consolidate = options_.consolidate;
+  engine.gang_repair = options_.gang_repair;
+  engine.backfill.mode = options_.backfill;
   ControlOptions control;
   control.reconcile_interval = Duration::seconds(30);
   control.random_bits = [this] { return uuids_.next(); };

@@ -20,6 +20,8 @@ class World {
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
     Consolidate consolidate = Consolidate::kOff;
+    Duration gang_repair{};
+    BackfillMode backfill = BackfillMode::kNone;
   };
   explicit World(Options options);
   ~World();

@@ -382,6 +382,7 @@ TEST(Config, ReadsEveryKey) {
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
       "consolidate = true\nfillers = \"forecast\"\nfillers_guaranteed = \"20m\"\n"
+      "gang_repair = \"5m\"\n"
       "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
       "\"2Gi\"\n"
       "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n"
@@ -395,6 +396,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_TRUE(config.consolidate);
   EXPECT_EQ(config.fillers.admission, FillerAdmission::kForecast);
   EXPECT_EQ(config.fillers.guaranteed, Duration::minutes(20));
+  EXPECT_EQ(config.gang_repair, Duration::minutes(5));
   ASSERT_EQ(config.queues.queues.size(), 2u);
   EXPECT_EQ(config.queues.queues[0].limit.cpu.bound(), MilliCores(4000));
   EXPECT_EQ(config.queues.queues[0].limit.devices.at("gpu"), 1500);

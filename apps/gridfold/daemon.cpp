@@ -229,6 +229,7 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   solver = std::make_unique<SolveThread>();
   engine_options.backfill = config.backfill;
   engine_options.fillers = config.fillers;
+  engine_options.gang_repair = config.gang_repair;
   policy->idle = std::make_unique<LearnedIdle>();
   options.estimates = estimates_of(config, engine_options);
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();

@@ -11,7 +11,6 @@
 // among what is held, since they give it back.
 #include <algorithm>
 #include <bit>
-#include <tuple>
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
@@ -29,11 +28,6 @@ constexpr Duration kPatience = Duration::seconds(60);
 constexpr int kMostRounds = 8;
 // What is expected of a job that goes on is put off by at least so much.
 constexpr Duration kLeastLonger = Duration::seconds(10);
-
-bool is_lower(const PendingKey& a, const PendingKey& b) {
-  return std::tuple(a.queue_priority, !a.filler, a.priority) <
-         std::tuple(b.queue_priority, !b.filler, b.priority);
-}
 
 // The classes and models of devices that the requests name.
 using DeviceKinds = std::set<std::pair<std::uint16_t, std::vector<std::uint16_t>>>;
@@ -68,6 +62,7 @@ std::optional<Instant> Engine::State::expected_end(JobId id) const {
   if (job == nullptr) return Instant::never();
   if (is_filler(*job)) return std::nullopt;
   const JobRecord& record = job->record;
+  if (record.repairing && claiming.count(key_of(*job)) != 0) return repair_until(record);
   const Instant start = record.started_at.is_never() ? now : record.started_at;
   const Instant end = end_of(start, planned_run(record));
   const Duration patience = kPatience + record.spec->effective_stop().grace;
@@ -251,12 +246,14 @@ void Engine::State::move_reservation(EngineJob& job, Reservation plan) {
   plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
 }
 
-// Of jobs of lower priority, while this one is looked at.
-std::vector<JobId> Engine::State::set_lower_aside(const EngineJob& job) {
+// Of jobs of lower priority, or of this one's as well, while it is looked at.
+std::vector<JobId> Engine::State::set_aside(const EngineJob& job, Aside whose) {
   std::vector<JobId> aside;
   const PendingKey mine = key_of(job);
-  for (auto it = plans.reserved.rbegin(); it != plans.reserved.rend() && is_lower(*it, mine);
-       ++it) {
+  const auto goes = [&](const PendingKey& key) {
+    return whose == Aside::kLower ? is_lower(key, mine) : !is_lower(mine, key);
+  };
+  for (auto it = plans.reserved.rbegin(); it != plans.reserved.rend() && goes(*it); ++it) {
     aside.push_back(it->job);
     plans.timeline.unbook(it->job);
   }
@@ -355,7 +352,7 @@ Engine::State::Placement Engine::State::place_beside(EngineJob& job,
 
 // The job of a group whose turn it is: it starts, is promised room, or waits.
 bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool room) {
-  const std::vector<JobId> aside = set_lower_aside(job);
+  const std::vector<JobId> aside = set_aside(job, Aside::kLower);
   bool done = false;
   if (room) {
     plans.timeline.follow(now);
@@ -394,7 +391,9 @@ void Engine::State::pull_forward() {
   const std::vector<PendingKey> keys(plans.reserved.begin(), plans.reserved.end());
   std::vector<std::int64_t> target;
   for (const PendingKey& key : keys) {
+    repair_ahead_of(&key);
     EngineJob& job = jobs.at(key.job);
+    if (!job.record.reservation) continue;
     const Reservation old = *job.record.reservation;
     if (old.start <= now) continue;
     plans.timeline.unbook(key.job);
@@ -444,6 +443,7 @@ void Engine::State::start_due() {
   }
   std::vector<std::int64_t> target;
   for (const PendingKey& key : due_jobs) {
+    repair_ahead_of(&key);
     EngineJob& job = jobs.at(key.job);
     if (!job.record.reservation || job.record.reservation->start > now) continue;
     if (!admit(job, target)) {  // its room is not kept for a quota that others have

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/planted.h"
 #include "engine/lost_work.h"
 #include "engine/state.h"
 
@@ -34,6 +35,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   s.wake_held_back();
   do {
     s.fulfil_claims();
+    s.gather_repairs();
     s.wake_groups();
     s.plans.room_freed |= !s.freed.empty();
     s.freed.clear();
@@ -345,12 +347,14 @@ std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
   return limit;
 }
 
-// The earliest of: its time limit, the restarts that wait for their time, and
-// when it may be evicted again.
+// The earliest of: its time limit, the restarts that wait for their time, when it
+// may be evicted again, and when its repair is given up.
 void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
   const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
+  const bool is_repaired = record.state == JobState::kPending && record.repairing;
+  if (is_repaired && !GRIDFOLD_PLANTED_BUG(repair_never_given_up)) due = repair_until(record);
   if (const auto limit = run_limit(job); runs && limit && !record.started_at.is_never())
     due = record.started_at + *limit;
   if (runs) {

@@ -77,6 +77,10 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
+  // For so long, from when it begins to wait, a gang that lost a node keeps the
+  // places of its other tasks, and what it lost is found before fresh jobs of its
+  // priority start; zero: it waits as others do.
+  Duration gang_repair{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
   // How the domains of each level are joined (topology/site_fabric.h checks it).

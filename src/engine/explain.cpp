@@ -90,6 +90,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   std::vector<Reason> reasons;
   const auto& roles = job.record.spec->roles;
 
+  if (job.record.repairing) return {repair_reason(job)};
+
   // Promised room: waiting for the victims to leave.
   std::int64_t promised = 0;
   for (const TaskRecord& task : job.record.tasks) promised += !task.claim.node.is_none();

@@ -8,6 +8,7 @@
 // no effect: it was told late or twice.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/lost_work.h"
@@ -15,10 +16,6 @@
 
 namespace gridfold {
 namespace {
-
-// A job that was lost through no fault of its own starts again, but a job that
-// kills its node each time must not go round for ever.
-constexpr std::int32_t kMaxLosses = 5;
 
 template <class... Handlers>
 struct Overloaded : Handlers... {
@@ -92,6 +89,7 @@ void Engine::State::apply(const Event& event) {
               record = cluster.record(*known);
               if (record.up && record.spec == e.spec) return;
               touch_node(*known);
+              if (record.spec != e.spec) forget_places(*known);
               if (record.reason && record.reason->code == ReasonCode::kNodeLost)
                 record.reason.reset();
             }
@@ -349,6 +347,11 @@ void Engine::State::fire_timers() {
     EngineJob& job = jobs.at(timers.begin()->second);
     touch(job);
     JobRecord& record = job.record;
+    if (record.state == JobState::kPending) {
+      if (record.repairing) give_up_repair(job);
+      set_timer(job);
+      continue;
+    }
     const std::optional<Duration> limit = run_limit(job);
     if (limit && record.started_at + *limit <= now) {
       begin_stop(job, StopCause::kTimeLimit,
@@ -447,10 +450,8 @@ void Engine::State::end_claiming(EngineJob& job) {
 void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const TaskRecord& task = job.record.tasks[index];
   const Request& request = request_of(job, index);
-  const bool leaves = job.record.stopping != StopCause::kNone || task.shed ||
-                      (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
   cluster.take(task.allocation, {job.record.id, index}, request,
-               leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
+               is_leaving(job.record, task) ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
   queues.charge(job.queue, request, +1);
   if (is_filler(job)) ++filler_holdings;
 }
@@ -471,6 +472,7 @@ void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   if (job.by_rounds) job.record.executed_ns += executed_ns(job, index);
   release(job, index);
+  keep_place(job, index);
   if (policy->departed(request)) forget_scores();
 }
 
@@ -505,6 +507,7 @@ void Engine::State::drop_claims(EngineJob& job) {
     unbook_claim(job, i);
     claim = Allocation{};
   }
+  if (std::exchange(job.record.repairing, false)) set_timer(job);
 }
 
 // --- Jobs ---
@@ -541,14 +544,18 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
   };
   if (record.stopping != StopCause::kNone && (ends_job(record.stopping) || !ends_job(cause)))
     return;
-  drop_claims(job);
+  const bool is_repair = cause == StopCause::kNodeLost && may_be_repaired(job);
+  if (!is_repair) drop_claims(job);
   leave_queue(job);
   // Only cancelling reaches a pending job: nothing to stop.
   if (record.state == JobState::kPending) return end(job, JobState::kCancelled, std::move(reason));
   record.stopping = cause;
+  record.repairing = is_repair;
   change_state(job, JobState::kStopping, std::move(reason));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     TaskRecord& task = record.tasks[i];
+    if (record.repairing && task.phase == TaskPhase::kCleaning && task.exit && task.exit->ok())
+      task.shed = true;  // others may count on its place already
     if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
       if (GRIDFOLD_PLANTED_BUG(orphan_on_cancel_during_start) && task.phase == TaskPhase::kHeld &&
           cause == StopCause::kCancel) {
@@ -567,7 +574,7 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
       task.phase = TaskPhase::kIdle;
     }
     task.not_before = Instant::never();
-    if (holds_allocation(task.phase)) let_go(job, i);
+    if (holds_allocation(task.phase) && is_leaving(record, task)) let_go(job, i);
   }
   set_timer(job);
   settle(job);
@@ -621,12 +628,13 @@ void Engine::State::settle(EngineJob& job) {
     case StopCause::kPreempt:
     case StopCause::kRequeue:
     case StopCause::kNodeLost:
-    case StopCause::kResize: break;
+    case StopCause::kResize:
+    case StopCause::kRoleDown: break;
   }
   if (cause == StopCause::kNodeLost) {
+    const bool goes_on = goes_on_after_loss(record);
     ++record.losses;
-    if (record.losses > kMaxLosses || !retries_on(record.spec->retry, RetryCause::kNodeLost))
-      return end(job, JobState::kFailed, std::move(reason));
+    if (!goes_on) return end(job, JobState::kFailed, std::move(reason));
   }
   if (cause == StopCause::kPreempt) ++record.evictions;
   if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
@@ -643,10 +651,15 @@ void Engine::State::settle(EngineJob& job) {
   record.communication.reset();
   record.started_at = Instant::never();
   record.pending_since = now;
+  record.repairing &= has_claim(record);
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
   if (has_claim(record)) {
-    begin_claiming(job);  // its new places are waiting
+    begin_claiming(job);  // its places are waiting
+    for (const TaskRecord& task : record.tasks) {
+      // From now on until another time.
+      if (record.repairing && !task.claim.node.is_none()) cluster.touch(task.claim.node);
+    }
   } else {
     enter_queue(job);
   }
@@ -697,9 +710,10 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
   TaskRecord& task = job.record.tasks[index];
   if (task.phase != TaskPhase::kCleaning) task.exit = ExitStatus{0, 0, false, true};
   const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
+  const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
+  if (!stopping && !was_over) job.record.repairing = may_be_repaired(job);
   vacate(job, index);
   task.not_before = Instant::never();
-  const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
   task.phase = was_over && !stopping ? TaskPhase::kDone : TaskPhase::kIdle;
   task.shed = false;
   if (stopping || was_over) {

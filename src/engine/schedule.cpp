@@ -146,6 +146,11 @@ bool Engine::State::fits_without_victims(const PendingGroup& group) const {
       if (!holding.leaves && right_to_evict(job, jobs.at(holding.job)) != EvictionRight::kNone)
         Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
     }
+    for (const Holding& claim : cluster.claims(node)) {
+      const EngineJob& other = jobs.at(claim.job);
+      if (other.record.repairing && may_take_claims(job, other))
+        Cluster::add_back(book, cluster.request(claim.request), claim.devices, claim.start());
+    }
     for (const QueueTree::Ask& ask : group.asks) {
       if (fits(book.room(), *ask.request)) return true;
     }
@@ -220,6 +225,7 @@ void Engine::State::run_cycle() {
   follow_plans();
   try_ready();
   while (!by_length.empty()) {
+    repair_ahead_of(&by_length.begin()->first.first);
     PendingGroup& group = *by_length.begin()->second;
     by_length.erase(by_length.begin());
     if (group.parked != PendingGroup::Parked::kForLength) continue;  // it was woken since
@@ -227,11 +233,16 @@ void Engine::State::run_cycle() {
     if (ready.is_open(group.kind)) try_start(group, jobs.at(group.jobs.begin()->job));
     try_ready();
   }
+  repair_ahead_of(nullptr);
   windows.close_before(now);
 }
 
 void Engine::State::try_ready() {
   while (!ready.empty()) {
+    if (!repairs.empty()) {
+      const PendingKey next = ready.next().first;
+      repair_ahead_of(&next);
+    }
     const auto [first, group] = ready.next();
     EngineJob& job = jobs.at(first.job);
     if (goes_by_length(job)) {
@@ -267,14 +278,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
 
   look_ahead_for(job);
   // Filter and score: a gang that cannot find its minimum is not tried.
-  bool room = true;
-  const bool by_tree = goes_by_tree(job);
-  for (std::size_t r = 0; r < group.asks.size() && room; ++r) {
-    const Request& request = *group.asks[r].request;
-    const std::int64_t least =
-        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
-    room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
-  }
+  bool room = has_slots(job);
   if (group.filler && options.fillers.admission == FillerAdmission::kNone) room = false;
   const bool by_forecast = group.filler && options.fillers.admission == FillerAdmission::kForecast;
   if (by_forecast)
@@ -294,6 +298,20 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   if (preempt_for(job) || consolidate_for(job)) return true;
   park_for_room(group);
   return false;
+}
+
+bool Engine::State::has_slots(const EngineJob& job) {
+  const PendingGroup& group = job.shape->group;
+  const bool by_tree = goes_by_tree(job);
+  for (std::size_t r = 0; r < group.asks.size(); ++r) {
+    const Request& request = *group.asks[r].request;
+    const std::int64_t least =
+        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+    const bool room =
+        by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
+    if (!room) return false;
+  }
+  return true;
 }
 
 // Places up to target[r] tasks of each role on the books, or nothing when a
@@ -391,6 +409,7 @@ void Engine::State::fulfil_claims() {
   const std::set<PendingKey> waiting = claiming;
   for (const PendingKey& key : waiting) {
     EngineJob& job = jobs.at(key.job);
+    if (job.record.repairing) continue;  // it is placed anew
     std::vector<Placed> placed;
     std::map<NodeId, Cluster::Scratch> books;
     const auto why = job.by_rounds ? DecidedBy::kPlan : DecidedBy::kRoomMade;

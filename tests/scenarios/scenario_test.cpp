@@ -340,6 +340,10 @@ class Player {
       options_.consolidate = Consolidate::kOn;
       return "";
     }
+    if (verb == "gang_repair") {
+      options_.gang_repair = duration(words.at(0));
+      return "";
+    }
     if (verb == "backfill") {
       options_.backfill = parse_backfill_mode(words.at(0)).value();
       return "";

@@ -97,6 +97,7 @@ void World::open() {
   engine.verify = Verify::kEveryStep;
   engine.fabric = levels_;
   engine.consolidation.consolidate = options_.consolidate;
+  engine.gang_repair = options_.gang_repair;
   engine.backfill.mode = options_.backfill;
   ControlOptions control;
   control.reconcile_interval = kReconcileInterval;

@@ -20,6 +20,7 @@ class World {
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
     Consolidate consolidate = Consolidate::kOff;
+    Duration gang_repair{};
     BackfillMode backfill = BackfillMode::kNone;
     // When it begins; times are said as such where it is given, else as seconds.
     std::optional<Instant> begin;

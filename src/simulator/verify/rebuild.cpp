@@ -100,6 +100,7 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   if (!policy) return policy.error().describe();
   EngineOptions engine;
   engine.backfill = world.backfill;
+  engine.gang_repair = world.gang_repair;
   ControlLoop loop(std::move(options), Engine(engine, std::move(*policy)), *copy, backend, executor,
                    standing);
   if (const auto started = loop.start([](Event) {}); !started)

@@ -43,6 +43,7 @@ std::optional<std::string> fixed_key(const DaemonConfig& a, const DaemonConfig& 
   if (a.backfill != b.backfill) return "default_run";
   if (a.learned_run_times != b.learned_run_times) return "run_times";
   if (a.consolidate != b.consolidate) return "consolidate";
+  if (a.gang_repair != b.gang_repair) return "gang_repair";
   if (a.fillers.admission != b.fillers.admission) return "fillers";
   if (a.fillers != b.fillers) return "fillers_guaranteed";
   return std::nullopt;

@@ -90,6 +90,8 @@ class Client {
   Result<WhatIfView> what_if(const std::string& question);
   Result<SummaryView> summary();
   Result<EffectiveReportView> effective_report();
+  // Given a minute, likewise.
+  Result<DiagnosisView> diagnosis();
   Result<std::string> server_version();
 
  private:

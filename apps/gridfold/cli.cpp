@@ -196,6 +196,7 @@ void add_commands(Cli& cli) {
   add_node_commands(cli);
   add_config_commands(cli);
   add_queue_commands(cli);
+  add_doctor_command(cli);
   add_report_commands(cli);
   add_what_if_command(cli);
   add_topology_commands(cli);

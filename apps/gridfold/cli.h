@@ -86,6 +86,7 @@ void add_logs_command(Cli& cli);
 void add_run_command(Cli& cli);
 void add_node_commands(Cli& cli);
 void add_queue_commands(Cli& cli);
+void add_doctor_command(Cli& cli);
 void add_report_commands(Cli& cli);
 void add_top_command(Cli& cli);
 void add_what_if_command(Cli& cli);

@@ -118,6 +118,12 @@ Result<Machine> discover(const DaemonConfig& config, Store& store, const std::st
   return machine;
 }
 
+MakePolicies policies_of(const DaemonConfig& config) {
+  return [name = config.policy, settings = config.policy_settings] {
+    return std::move(*make_policy(name, {.settings = settings}));  // made once already
+  };
+}
+
 std::string summary_of(const NodeSpec& node) {
   std::map<std::string, int> kinds;
   for (const auto& device : node.devices)
@@ -156,6 +162,7 @@ struct Daemon::Parts {
   JobWaiters waiters;
   // Told of every committed turn, on the loop's thread.
   EffectiveAccount account{{.from = clock.now()}};
+  std::optional<DayLog> day_log;   // likewise
   const Engine* engine = nullptr;  // the loop's
   EventRelay relay;
   std::unique_ptr<SolveThread> solver;  // tells the relay
@@ -221,7 +228,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   options.on_committed = [this](Instant now, const Decisions& decisions) {
     waiters.committed(decisions);
     account.committed(now, *engine, decisions);
+    day_log->committed(now, *engine, decisions);
   };
+  options.on_reported = [this](const TaskReported& report) { day_log->reported(report); };
   EngineOptions engine_options;
   forward_runs = std::make_unique<SolveThread>();
   advice = std::make_unique<SolveThread>();
@@ -232,6 +241,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   engine_options.gang_repair = config.gang_repair;
   policy->idle = std::make_unique<LearnedIdle>();
   options.estimates = estimates_of(config, engine_options);
+  day_log.emplace(DayLogOptions{.engine = engine_options,
+                                .make_policies = policies_of(config),
+                                .learned_run_times = config.learned_run_times});
   if (config.learned_run_times) policy->run_times = std::make_unique<LearnedRunTimes>();
   auto loop =
       std::make_unique<ControlLoop>(std::move(options), Engine(engine_options, std::move(*policy)),
@@ -247,17 +259,15 @@ std::shared_ptr<StartEstimates> Daemon::Parts::estimates_of(const DaemonConfig& 
                                                             const EngineOptions& engine_options) {
   EstimateOptions options;
   options.engine = engine_options;
-  options.make_policies = [name = config.policy, settings = config.policy_settings] {
-    return std::move(*make_policy(name, {.settings = settings}));  // made once already
-  };
+  options.make_policies = policies_of(config);
   options.executor = forward_runs.get();
   options.advice = advice.get();
   return std::make_shared<StartEstimates>(std::move(options));
 }
 
 void Daemon::Parts::serve() {
-  api.emplace(ApiContext{*thread, clock, server->later(), waiters, account, GRIDFOLD_VERSION,
-                         [this](auto done) { reload(std::move(done)); }});
+  api.emplace(ApiContext{*thread, clock, server->later(), waiters, account, *day_log, *forward_runs,
+                         GRIDFOLD_VERSION, [this](auto done) { reload(std::move(done)); }});
   router = make_router(*api);
   server->start([this](HttpRequest request, Respond respond) {
     router.handle(std::move(request), std::move(respond));

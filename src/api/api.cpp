@@ -11,6 +11,7 @@ Router make_router(const ApiContext& api) {
   add_log_route(router, api);
   add_node_routes(router, api);
   add_queue_routes(router, api);
+  add_doctor_route(router, api);
   add_report_routes(router, api);
   add_system_routes(router, api);
   add_what_if_route(router, api);

@@ -1,7 +1,7 @@
 // The /v1 API over a control loop: routes, one file a noun.
 //
 //   JobWaiters waiters;                       // told of every committed turn
-//   ApiContext context{loop, clock, server->later(), waiters, account, GRIDFOLD_VERSION, reload};
+//   ApiContext context{loop, clock, server->later(), waiters, account, log, examiner, …};
 //   Router router = make_router(context);
 //   server->start([&](HttpRequest r, Respond a) { router.handle(std::move(r), std::move(a)); });
 //
@@ -16,7 +16,9 @@
 #include "accounting/effective_account.h"
 #include "api/job_waiters.h"
 #include "api/router.h"
+#include "control/executor.h"
 #include "control/loop_thread.h"
+#include "doctor/day_log.h"
 
 namespace gridfold {
 
@@ -27,6 +29,8 @@ struct ApiContext {
   Later later;
   JobWaiters& waiters;              // used on the loop's thread only
   const EffectiveAccount& account;  // likewise
+  const DayLog& day_log;            // likewise
+  Executor& examiner;               // where days are replayed
   std::string version;
   // Reads the configuration again and takes it over, and gives the names of what
   // has changed; from any thread.
@@ -46,6 +50,7 @@ void add_job_action_routes(Router& router, const ApiContext& api);
 void add_log_route(Router& router, const ApiContext& api);
 void add_node_routes(Router& router, const ApiContext& api);
 void add_queue_routes(Router& router, const ApiContext& api);
+void add_doctor_route(Router& router, const ApiContext& api);
 void add_report_routes(Router& router, const ApiContext& api);
 void add_system_routes(Router& router, const ApiContext& api);
 void add_what_if_route(Router& router, const ApiContext& api);

@@ -105,6 +105,7 @@ class ApiTest : public testing::Test {
     options.on_committed = [this](Instant now, const Decisions& decisions) {
       waiters_.committed(decisions);
       account_.committed(now, *engine_, decisions);
+      day_log_.committed(now, *engine_, decisions);
     };
     EstimateOptions estimates;
     estimates.make_policies = [] { return std::move(*make_policy("best_fit", {})); };
@@ -122,7 +123,8 @@ class ApiTest : public testing::Test {
     const Later later = [](Duration after, std::function<void()> work) {
       if (after.ns == 0) work();  // longer timers never ring in these tests
     };
-    api_.emplace(ApiContext{*thread_, clock_, later, waiters_, account_, "1.2.3",
+    api_.emplace(ApiContext{*thread_, clock_, later, waiters_, account_, day_log_, examiner_,
+                            "1.2.3",
                             [](auto done) { done(std::vector<std::string>{"queues.a"}); }});
     router_ = make_router(*api_);
     deliver();
@@ -197,6 +199,8 @@ class ApiTest : public testing::Test {
   TestBackend backend_;
   JobWaiters waiters_;
   EffectiveAccount account_{{.from = clock_.now()}};
+  DayLog day_log_{{.make_policies = [] { return std::move(*make_policy("best_fit", {})); }}};
+  InlineExecutor examiner_;
   const Engine* engine_ = nullptr;  // the loop's
   std::uint64_t bits_ = 0;
   std::unique_ptr<LoopThread> thread_;
@@ -625,6 +629,7 @@ TEST_F(ApiTest, OpenapiDescribesTheFieldsGiven) {
             none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/summary"), "Summary"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/report/effective"), "EffectiveReport"), none);
+  EXPECT_EQ(fields.undescribed(json("GET", "/v1/doctor"), "Diagnosis"), none);
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nosuch", 404), "Problem"), none);
   end_all({.code = 1});
   EXPECT_EQ(fields.undescribed(json("GET", kJobs + "/nap"), "Job"), none);

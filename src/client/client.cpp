@@ -227,6 +227,12 @@ Result<EffectiveReportView> Client::effective_report() {
   return body ? read_effective_report(*body) : body.error();
 }
 
+Result<DiagnosisView> Client::diagnosis() {
+  const auto body = state_->call({"GET", "/v1/doctor", "", ""}, Repeatable::kYes,
+                                 std::max(state_->options.deadline, kLongAnswer));
+  return body ? read_diagnosis(*body) : body.error();
+}
+
 Result<WhatIfView> Client::what_if(const std::string& question) {
   const auto body = state_->call({"POST", "/v1/what-if", question, "application/json"},
                                  Repeatable::kYes, std::max(state_->options.deadline, kLongAnswer));

@@ -92,6 +92,8 @@ class Client {
   Result<std::vector<std::string>> reload_configuration();
   Result<SummaryView> summary();
   Result<EffectiveReportView> effective_report();
+  // Given a minute, likewise.
+  Result<DiagnosisView> diagnosis();
   Result<std::string> server_version();
 
  private:

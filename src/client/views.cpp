@@ -196,6 +196,39 @@ EffectiveReportView to_effective_report(const Json& json) {
   return report;
 }
 
+DiagnosisView::Finding to_finding(const Json& json) {
+  DiagnosisView::Finding finding;
+  finding.cause = json.at("cause").get<std::string>();
+  finding.given_back = json.at("given_back_device_hours").get<double>();
+  finding.ratio = json.at("given_back_ratio").get<double>();
+  finding.seen = json.at("seen_device_hours").get<double>();
+  for (const auto& one : json.at("fixes")) {
+    DiagnosisView::Fix fix{one.at("kind").get<std::string>(),
+                           one.at("command").get<std::string>(),
+                           one.value("jobs", 0),
+                           {}};
+    for (const auto& name : one.value("names", Json::array()))
+      fix.names.push_back(name.get<std::string>());
+    finding.fixes.push_back(std::move(fix));
+  }
+  return finding;
+}
+
+DiagnosisView to_diagnosis(const Json& json) {
+  DiagnosisView view;
+  view.since = get_time(json, "since");
+  view.until = get_time(json, "until");
+  view.jobs = json.at("jobs").get<std::int64_t>();
+  view.guessed_jobs = json.at("guessed_jobs").get<std::int64_t>();
+  view.complete = json.at("complete").get<bool>();
+  for (const auto& [what, hours] : json.at("device_hours").items())
+    view.device_hours.emplace_back(what, hours.get<double>());
+  view.recoverable = json.at("recoverable_device_hours").get<double>();
+  for (const auto& one : json.at("findings")) view.findings.push_back(to_finding(one));
+  view.json = json.dump();
+  return view;
+}
+
 SummaryView to_summary(const Json& json) {
   SummaryView summary;
   const auto& nodes = json.at("nodes");
@@ -462,6 +495,17 @@ Result<WhatIfView> read_what_if(const std::string& json) {
 
 Result<SummaryView> read_summary(const std::string& json) {
   return read<SummaryView>(json, to_summary);
+}
+
+Result<DiagnosisView> read_diagnosis(const std::string& json) {
+  return read<DiagnosisView>(json, to_diagnosis);
+}
+
+double DiagnosisView::hours(std::string_view what) const {
+  for (const auto& [name, amount] : device_hours) {
+    if (name == what) return amount;
+  }
+  return 0;
 }
 
 Result<EffectiveReportView> read_effective_report(const std::string& json) {

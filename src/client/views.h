@@ -270,6 +270,32 @@ struct EffectiveReportView {
   std::string json;
 };
 
+struct DiagnosisView {
+  Instant since = Instant::never();
+  Instant until = Instant::never();
+  std::int64_t jobs = 0;
+  std::int64_t guessed_jobs = 0;
+  bool complete = true;
+  // Of all devices, by what they did: "supplied", "busy", …
+  std::vector<std::pair<std::string, double>> device_hours;
+  double recoverable = 0;  // device-hours, by all fixes but new devices
+  struct Fix {
+    std::string kind, command;
+    std::int64_t jobs = 0;  // 0: it changes no jobs
+    std::vector<std::string> names;
+  };
+  struct Finding {
+    std::string cause;
+    double given_back = 0;  // device-hours
+    double ratio = 0;       // of what was supplied
+    double seen = 0;        // device-hours
+    std::vector<Fix> fixes;
+  };
+  std::vector<Finding> findings;
+  std::string json;
+  double hours(std::string_view what) const;  // 0 when it is not told
+};
+
 // Readers of the documents; kCorrupt when one is not what the API describes.
 Result<JobView> read_job(const std::string& json);
 Result<JobPage> read_job_page(const std::string& json);
@@ -282,6 +308,7 @@ Result<std::vector<std::string>> read_changes(const std::string& json);
 Result<WhatIfView> read_what_if(const std::string& json);
 Result<SummaryView> read_summary(const std::string& json);
 Result<EffectiveReportView> read_effective_report(const std::string& json);
+Result<DiagnosisView> read_diagnosis(const std::string& json);
 Result<std::string> read_version(const std::string& json);
 // The Error that a problem document stands for; `status` decides when the
 // body is none.

@@ -565,6 +565,7 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
     if (cleaned != nullptr) forget_if_recorded(cleaned->task, cleaned->attempt);
     if (failed != nullptr) forget_if_recorded(failed->task, failed->attempt);
     const auto* reported = std::get_if<TaskReported>(&event);
+    if (reported != nullptr && options.on_reported) options.on_reported(*reported);
     if (reported != nullptr && reported->report.saved) stop_what_is_saved(*reported);
   }
   if (options.on_committed) options.on_committed(now, decisions);

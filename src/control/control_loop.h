@@ -83,6 +83,8 @@ struct ControlOptions {
   // Called with each committed turn's decisions, in order (decision log,
   // hashes, metrics).
   std::function<void(Instant, const Decisions&)> on_committed;
+  // Called with each report of a task, in the turn that takes it in.
+  std::function<void(const TaskReported&)> on_reported;
   // When waiting jobs are expected to start (control/start_estimates.h); null:
   // nobody asks. Told and asked by the loop, read by others on its thread.
   std::shared_ptr<StartEstimates> estimates;

@@ -8,7 +8,7 @@
 namespace gridfold {
 namespace {
 
-// More are not tried one by one for whether they are needed.
+// More limits are not tried one by one for whether they are in the way.
 constexpr std::size_t kMostPruned = 8;
 
 class Examination {
@@ -24,7 +24,7 @@ class Examination {
     found_.complete = as_it_was_.complete;
   }
 
-  Diagnosis examine() {
+  DoctorReport examine() {
     for (std::size_t i = 0; i + 1 < kCauses; ++i) look_for(static_cast<Cause>(i));
     found_.together = all_together();
     const bool enough = found_.together >= part(kTooMuchToBuy);
@@ -71,6 +71,10 @@ class Examination {
   void leave_out_needless(Finding& finding) {
     if (finding.fixes.size() > kMostPruned) return;
     for (std::size_t i = 0; i < finding.fixes.size() && finding.fixes.size() > 1;) {
+      if (!std::holds_alternative<RaiseQueueLimit>(finding.fixes[i])) {
+        ++i;
+        continue;
+      }
       std::vector<Fix> others = finding.fixes;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
       const DeviceTime given_back = given_back_by(others);
@@ -113,7 +117,7 @@ class Examination {
   const Day& day_;
   const ReplayOptions& options_;
   DayReplay as_it_was_;
-  Diagnosis found_;
+  DoctorReport found_;
 };
 
 }  // namespace
@@ -125,7 +129,7 @@ std::string_view to_string(Cause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-Diagnosis diagnose(const Day& day, const ReplayOptions& options) {
+DoctorReport diagnose(const Day& day, const ReplayOptions& options) {
   return Examination(day, options).examine();
 }
 

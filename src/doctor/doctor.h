@@ -1,7 +1,7 @@
 // Why a grid did less than it could: for each cause what a fix would have given
 // back, found out by letting the same day happen again with the fix.
 //
-//   const Diagnosis diagnosis = diagnose(log.day(now, …));
+//   const DoctorReport diagnosis = diagnose(log.day(now, …));
 //   for (const Finding& finding : diagnosis.findings) …    // the worst first
 //
 // Pure and without a clock; some dozen replays of the day. Whether devices that
@@ -41,7 +41,7 @@ struct Finding {
   DeviceTime seen = 0;        // device-time that the account lays to this cause
 };
 
-struct Diagnosis {
+struct DoctorReport {
   Instant from{};
   Instant to{};
   DayBalance balance;             // as it was
@@ -59,10 +59,10 @@ inline constexpr std::int64_t kLeastShare = 20'000;  // millionths
 inline constexpr std::int64_t kLeastBought = 50'000;
 inline constexpr std::int64_t kTooMuchToBuy = 100'000;
 
-Diagnosis diagnose(const Day& day, const ReplayOptions& options = {});
+DoctorReport diagnose(const Day& day, const ReplayOptions& options = {});
 
 struct DiagnosisAnswer final : SolveAnswer {
-  Diagnosis diagnosis;
+  DoctorReport diagnosis;
 };
 
 // For an executor.

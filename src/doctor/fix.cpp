@@ -165,7 +165,9 @@ class Applier {
       node.node.up = true;
       added.push_back(std::move(node));
     }
-    day_.nodes.insert(day_.nodes.begin(), added.begin(), added.end());
+    const auto later = std::find_if(day_.nodes.begin(), day_.nodes.end(),
+                                    [&](const DayNode& node) { return node.at > day_.from; });
+    day_.nodes.insert(later, added.begin(), added.end());
   }
 
  private:

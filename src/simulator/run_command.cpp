@@ -142,6 +142,7 @@ SimulationOptions simulation_options(const SimRunOptions& options, const RunSett
   simulation.engine.consolidation = settings.consolidation;
   simulation.run_times = settings.run_times;
   simulation.account = settings.account;
+  simulation.doctor = settings.doctor;
   simulation.estimates = settings.estimates;
   simulation.latencies = settings.latencies;
   simulation.leave_when_full = settings.when_full == WhenFull::kLeave;

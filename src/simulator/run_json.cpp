@@ -8,6 +8,7 @@
 #include "accounting/effective_json.h"
 #include "base/json_writer.h"
 #include "base/sha256.h"
+#include "doctor/diagnosis_json.h"
 
 namespace gridfold {
 namespace {
@@ -131,6 +132,10 @@ void write_result(JsonWriter& json, const RunDescription& description,
   if (result.effective.supplied > 0) {
     json.key("effective");
     write_effective(json, result.effective);
+  }
+  if (result.diagnosis) {
+    json.key("doctor");
+    write_diagnosis(json, *result.diagnosis);
   }
   if (description.settings.estimates > Duration{}) write_starts(json, result.starts);
 }

@@ -177,6 +177,10 @@ bool set_account(std::string_view text, RunSettings& settings) {
   settings.account = text == "on";
   return text == "on" || text == "off";
 }
+bool set_doctor(std::string_view text, RunSettings& settings) {
+  settings.doctor = text == "on";
+  return text == "on" || text == "off";
+}
 bool set_estimates(std::string_view text, RunSettings& settings) {
   return set_duration(text, settings.estimates) && settings.estimates > Duration{};
 }
@@ -344,6 +348,10 @@ constexpr Setting kSettings[] = {
      "on: where the device-time went, supplied to useful, and each loss with its cause (default "
      "off)",
      kInTimes | kInLoad, set_account},
+    {"doctor", "on or off",
+     "on: why devices did less than they could, and what would have given it back, by some dozen "
+     "replays of the run (default off)",
+     kInTimes | kInLoad, set_doctor},
     {"estimates", "a duration such as 1h",
      "the starts of waiting jobs are estimated so often, and the estimates judged (default never)",
      kInTimes | kInLoad, set_estimates},

@@ -69,6 +69,7 @@ struct RunSettings {
   // With consolidation every job can save its work, and so be moved.
   ConsolidationOptions consolidation;
   bool account = false;  // of where the device-time went
+  bool doctor = false;   // why it was not more
   // From one table of estimated starts to the next; 0: none are made.
   Duration estimates{};
   // Settings of the policy: keys that begin with "policy.", without that.

@@ -9,6 +9,7 @@
 #include "accounting/effective_account.h"
 #include "base/random.h"
 #include "control/control_loop.h"
+#include "doctor/day_log.h"
 #include "policies/learned_idle.h"
 #include "policies/learned_run_times.h"
 #include "simulator/fragmentation.h"
@@ -32,6 +33,7 @@ class Run {
         cluster_(input.cluster.nodes, options.latencies, clock_),
         metrics_(input.workload, input.arrivals.size()),
         account_(counted_time(input)),
+        day_log_(day_log_options()),
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
@@ -106,18 +108,39 @@ class Run {
       metrics_.committed(now, decisions);
       if (has_fillers()) fillers_.committed(now, metrics_.first_id(), decisions);
       if (options_.account) account_.committed(now, loop_.engine(), decisions);
+      if (options_.doctor) day_log_.committed(now, loop_.engine(), decisions);
     };
     if (options_.estimates > Duration{}) control.estimates = start_estimates();
     control.random_bits = [this] { return uid_bits_.next(); };
     return control;
   }
 
+  MakePolicies fresh_policies() const {
+    return [&options = options_] {
+      return std::move(*make_policy(options.policy, options.policy_options));  // made once already
+    };
+  }
+
+  // All of the run is remembered.
+  DayLogOptions day_log_options() const {
+    DayLogOptions log;
+    log.engine = engine_options_;
+    log.make_policies = fresh_policies();
+    log.learned_run_times = options_.run_times == RunTimeSource::kLearned;
+    log.window = Duration{INT64_MAX / 2};
+    log.max_jobs = input_.arrivals.size();
+    return log;
+  }
+
+  DoctorReport diagnosis() const {
+    const EffectiveOptions counted = counted_time(input_);
+    return diagnose(day_log_.day(counted.from, std::min(counted.to, clock_.now()), clock_.now()));
+  }
+
   std::shared_ptr<StartEstimates> start_estimates() {
     EstimateOptions estimates;
     estimates.engine = engine_options_;
-    estimates.make_policies = [&options = options_] {
-      return std::move(*make_policy(options.policy, options.policy_options));  // made once already
-    };
+    estimates.make_policies = fresh_policies();
     estimates.interval = options_.estimates;
     estimates.on_settled = [this](const SettledEstimate& settled) {
       if (settled.job >= metrics_.id_of(input_.counted_from)) starts_.add(settled);
@@ -302,6 +325,7 @@ class Run {
           static_cast<double>(demand.blocked) / static_cast<double>(demand.offered);
     }
     add_utilisation(result);
+    if (options_.doctor) result.diagnosis = diagnosis();
     if (options_.account) result.effective = account_.report(clock_.now()).all();
     if (options_.record_to_per_cent > 0) {
       while (allocated_by_arrived_.size() <= options_.record_to_per_cent) mark_arrived();
@@ -345,6 +369,7 @@ class Run {
   SimulatedCluster cluster_;
   RunMetrics metrics_;
   EffectiveAccount account_;
+  DayLog day_log_;
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
   Specs specs_;

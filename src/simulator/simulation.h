@@ -11,6 +11,7 @@
 #include "accounting/parts.h"
 #include "base/result.h"
 #include "control/store.h"
+#include "doctor/doctor.h"
 #include "engine/engine.h"
 #include "policies/registry.h"
 #include "simulator/arrivals.h"
@@ -40,6 +41,7 @@ struct SimulationOptions {
   FillerSettings fillers;
   RunTimeSource run_times = RunTimeSource::kLimits;
   bool account = false;  // for SimulationResult::effective; it takes as long as the run itself
+  bool doctor = false;   // for SimulationResult::diagnosis; some dozen runs more
   Duration estimates{};  // from one table of estimated starts to the next; 0: none
   // Allocation and fragmentation at each per cent of the GPUs asked for, up to
   // this many; 0: not recorded.
@@ -62,11 +64,12 @@ struct SimulationResult {
   double gpu_allocated = 0;     // of the capacity, at the end
   double gpu_utilisation = 0;   // of the capacity, mean over the counted time
   double cpu_utilisation = 0;
-  double gpu_demand_blocked = 0;         // of what counted jobs asked for: left unserved
-  std::optional<FillerSummary> fillers;  // of a run with fillers
-  double fragmentation = 0;              // of the idle GPUs at the end
-  StartScore starts;                     // of counted jobs
-  EffectiveTotals effective;             // over the counted time; of devices of all classes
+  double gpu_demand_blocked = 0;          // of what counted jobs asked for: left unserved
+  std::optional<FillerSummary> fillers;   // of a run with fillers
+  double fragmentation = 0;               // of the idle GPUs at the end
+  StartScore starts;                      // of counted jobs
+  EffectiveTotals effective;              // over the counted time; of devices of all classes
+  std::optional<DoctorReport> diagnosis;  // of the counted time, in hindsight
   // Index p: when p per cent of the capacity had arrived, or at the end when
   // the arrivals stop short of it.
   std::vector<double> gpu_allocated_by_arrived;

@@ -12,21 +12,23 @@ struct Trial {
   std::uint64_t seed = 0;
   std::vector<Cause> injected;  // in ascending order; none: a control
   double supplied = 0;
-  Diagnosis diagnosis;
-  // Device-hours that the removal of each injected fault alone gives back; of
-  // kTooFew, how much more work is done with the devices that the doctor names,
-  // 0 where it names none.
-  std::vector<double> truth;
+  DoctorReport diagnosis;
+  // Device-hours that each injected fault's fix gives back in the real day: the
+  // doctor's where it has found the cause, else the fault's removal; and the
+  // removal of each (of kTooFew, which has none, 0).
+  std::vector<double> truth, removed;
   // Of the doctor's first finding, what its fix gives in the real day.
   double top_claimed = 0, top_true = 0;
+  double top_removed = 0;                   // and what it gives to take its cause out
   double base_lost = 0, replayed_lost = 0;  // the day as it was, true and replayed
 
   bool found_nothing() const { return diagnosis.findings.empty(); }
   // What recovers most; nothing where nothing gives back enough to be a finding.
   std::optional<Cause> true_top() const;
   bool top_is_right() const;
-  bool hours_are_right() const;  // within a tenth
-  bool buys_needlessly() const;  // though another fix gives back a tenth of all
+  bool hours_are_right() const;               // within a tenth
+  bool hours_are_those_of_the_fault() const;  // likewise, of its removal
+  bool buys_needlessly() const;               // though another fix gives back a tenth of all
 };
 
 // When the doctor is asked: at the end of the day, when runs that have not ended

@@ -9,7 +9,8 @@ namespace {
 constexpr int kNodes = 16;
 constexpr std::int32_t kDevices = 8;
 constexpr std::int64_t kCores = 64;
-constexpr double kLoad = 0.6;
+constexpr double kLoad = 0.55;
+constexpr std::int32_t kGangNodes = 8;  // of kGangWait
 
 std::string node_name(int i) { return "n" + std::to_string(i); }
 
@@ -44,9 +45,9 @@ Size draw_size(RandomStream& random) {
   return kSizes[0];
 }
 
-// What users ask for: as in simulator/user_limits.h, roughly.
+// What users ask for: enough even on a day when steps wait for much.
 Duration asked_limit(Duration run, RandomStream& random) {
-  static constexpr double kFactors[] = {1.2, 2, 4, 10};
+  static constexpr double kFactors[] = {4, 6, 10, 20};
   static constexpr int kHours[] = {1, 2, 4, 12, 24, 48};
   const double hours = run.in_seconds() / 3600 * kFactors[random.below(4)];
   for (const int asked : kHours) {
@@ -70,8 +71,9 @@ WorldJob draw_job(RandomStream& random) {
   role.each.devices.push_back({"gpu", size.devices});
   role.command = {"train"};
   job.spec.roles.push_back(role);
-  const double hours =
-      std::clamp(random.exponential(1.0 + 0.4 * static_cast<double>(program)), 0.1, 8.0);
+  // Programs differ by more than their runs do.
+  static constexpr double kHours[] = {0.3, 0.6, 1.2, 2.4, 4.8};
+  const double hours = kHours[program] * (0.6 + 0.8 * random.uniform());
   job.work = Duration::seconds(static_cast<std::int64_t>(hours * 3600));
   job.used = size.devices;
   job.input = random.between(10'000, 30'000);
@@ -83,19 +85,20 @@ WorldJob draw_job(RandomStream& random) {
 // --- Faults ---
 
 // In a stream of its own, so that two faults do not shift one another.
-RandomStream stream(const World& world, Cause cause) {
-  return RandomStream(world.seed, "fault." + std::string(to_string(cause)));
+RandomStream stream(const World& world, Cause cause, int draw) {
+  return RandomStream(world.seed,
+                      "fault." + std::string(to_string(cause)) + "." + std::to_string(draw));
 }
 
 void limit_queue(World& world, RandomStream& random) {
   if (random.below(2) == 0) {
-    // The larger part of the jobs may have a fifth of the devices.
+    // The larger part of the jobs may have a quarter of the devices.
     for (QueueSpec& queue : world.queues) {
-      if (queue.name == "research") queue.limit.devices["gpu"] = random.between(20, 28) * 1000;
+      if (queue.name == "research") queue.limit.devices["gpu"] = random.between(33, 36) * 1000;
     }
     return;
   }
-  const std::int64_t count = random.between(7, 9);
+  const std::int64_t count = random.between(7, 8);
   for (int i = 0; i < count; ++i)
     world.drained.push_back(node_name(2 * i % kNodes + i * 2 / kNodes));
 }
@@ -126,7 +129,7 @@ void starve_input(World& world, RandomStream& random) {
   const auto part = static_cast<std::uint64_t>(random.between(35, 60));
   for (WorldJob& job : world.jobs) {
     if (!job.reports || random.below(100) >= part) continue;
-    job.input = random.between(350'000, 550'000);
+    job.input = random.between(550'000, 1'200'000);
   }
 }
 
@@ -134,24 +137,25 @@ void slow_network(World& world, RandomStream& random) {
   const auto part = static_cast<std::uint64_t>(random.between(45, 75));
   for (WorldJob& job : world.jobs) {
     if (!job.reports || job.network == 0 || random.below(100) >= part) continue;
-    job.network = random.between(250'000, 420'000);
+    job.network = random.between(350'000, 700'000);
   }
 }
 
-// Now and then a gang needs half of the nodes.
+// Now and then a gang needs many of the nodes.
 void add_gangs(World& world, RandomStream& random) {
   const std::int64_t gangs = random.between(9, 12);
   for (std::int64_t i = 0; i < gangs; ++i) {
     WorldJob gang = draw_job(random);
     gang.spec.name = "gang";
+    gang.spec.queue = "product";
     Role& role = gang.spec.roles[0];
-    role.count = role.min = kNodes / 2;
+    role.count = role.min = kGangNodes;
     role.each.cpu = MilliCores(kDevices * 6 * 1000);
     role.each.devices[0].count = gang.used = kDevices;
     gang.network = 30'000;
     gang.work = Duration::minutes(random.between(30, 60));
     gang.arrives = Duration::minutes(i * 24 * 60 / gangs + random.between(0, 60));
-    gang.spec.time_limit = Duration::hours(2);
+    gang.spec.time_limit = Duration::hours(4);
     world.jobs.push_back(std::move(gang));
   }
   std::stable_sort(world.jobs.begin(), world.jobs.end(),
@@ -177,7 +181,7 @@ void break_nodes(World& world, RandomStream& random) {
 }
 
 void remove_nodes(World& world, RandomStream& random) {
-  const auto left = static_cast<std::size_t>(random.between(7, 9));
+  const auto left = static_cast<std::size_t>(random.between(8, 9));
   const auto is_gone = [&](const std::string& name) {
     return std::none_of(world.nodes.begin(),
                         world.nodes.begin() + static_cast<std::ptrdiff_t>(left),
@@ -219,8 +223,8 @@ World healthy_world(std::uint64_t seed) {
   return world;
 }
 
-World inject(World world, Cause cause) {
-  RandomStream random = stream(world, cause);
+World inject(World world, Cause cause, int draw) {
+  RandomStream random = stream(world, cause, draw);
   switch (cause) {
     case Cause::kNotPooled: limit_queue(world, random); break;
     case Cause::kWrongShape: misshape(world, random); break;
@@ -242,20 +246,59 @@ World mend(World world, Cause cause) {
   return world;
 }
 
-World with(World world, const Fix& fix) {
-  if (const auto* plan = std::get_if<PlanBy>(&fix)) {
-    world.backfill.mode = plan->mode;
-    world.learned_run_times = plan->learned_run_times;
-  }
-  if (const auto* bought = std::get_if<BuyNodes>(&fix)) {
-    const auto like = std::find_if(world.nodes.begin(), world.nodes.end(),
-                                   [&](const NodeSpec& node) { return node.name == bought->like; });
-    const NodeSpec spec = *like;
-    for (std::int64_t i = 1; i <= bought->count; ++i) {
-      world.nodes.push_back(spec);
-      world.nodes.back().name += "-more-" + std::to_string(i);
+namespace {
+
+// Waiting for one thing takes `share` of a step where it takes much more; what is
+// waited for the other stays.
+void shorten(std::int64_t& waited, const WorldJob& job, std::int64_t share) {
+  if (!job.reports || waited * 1'000'000 / job.step() <= share + 50'000) return;
+  waited = (job.step() - waited) * share / (1'000'000 - share);
+}
+
+struct Made {
+  World& world;
+
+  void operator()(const ChangeJobs& change) {
+    for (WorldJob& job : world.jobs) {
+      TaskRequest& each = job.spec.roles[0].each;
+      DeviceRequest& group = each.devices[0];
+      if (change.change == JobChange::kFasterInput) shorten(job.input, job, change.amount);
+      if (change.change == JobChange::kFasterNetwork) shorten(job.network, job, change.amount);
+      if (change.change == JobChange::kAnyModel) group.models.clear();
+      if (change.change == JobChange::kFewerCores)
+        each.cpu = std::min(each.cpu, MilliCores(kCores / kDevices * 1000 * group.count));
+      if (change.change == JobChange::kFewerDevices && job.reports) group.count = job.used;
     }
   }
+  void operator()(const RaiseQueueLimit& raised) {
+    for (QueueSpec& queue : world.queues) {
+      if (queue.name == raised.queue) queue.limit.devices[raised.resource] = raised.amount.bound();
+    }
+  }
+  void operator()(const UndrainNode& fix) { std::erase(world.drained, fix.node); }
+  void operator()(const RepairNode& fix) {
+    std::erase_if(world.outages, [&](const Outage& o) { return o.node == fix.node; });
+  }
+  void operator()(const PlanBy& plan) {
+    world.backfill.mode = plan.mode;
+    world.learned_run_times = plan.learned_run_times;
+  }
+  void operator()(const MoveJobs&) {}  // no job of these worlds can be moved
+  void operator()(const BuyNodes& bought) {
+    const auto like = std::find_if(world.nodes.begin(), world.nodes.end(),
+                                   [&](const NodeSpec& node) { return node.name == bought.like; });
+    const NodeSpec spec = *like;
+    for (std::int64_t i = 1; i <= bought.count; ++i) {
+      world.nodes.push_back(spec);
+      world.nodes.back().name += "+" + std::to_string(i);
+    }
+  }
+};
+
+}  // namespace
+
+World with(World world, const Fix& fix) {
+  std::visit(Made{world}, fix);
   return world;
 }
 

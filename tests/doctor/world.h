@@ -21,14 +21,14 @@ struct WorldJob {
   Duration arrives{};
   Duration work{};           // on its devices, without waiting
   std::int32_t used = 0;     // of the devices that each task holds
-  std::int64_t input = 0;    // of a step, in millionths
-  std::int64_t network = 0;  // likewise
+  std::int64_t input = 0;    // waiting for what it reads, in millionths of the work
+  std::int64_t network = 0;  // likewise, for other tasks
   bool reports = true;
 
-  // All of it.
+  // Millionths of the work: all of it.
+  std::int64_t step() const { return 1'000'000 + input + network; }
   Duration run() const {
-    return {static_cast<std::int64_t>(static_cast<double>(work.ns) * 1e6 /
-                                      static_cast<double>(1'000'000 - input - network))};
+    return {static_cast<std::int64_t>(__int128{work.ns} * step() / 1'000'000)};
   }
 };
 
@@ -50,13 +50,12 @@ struct World {
 };
 
 World healthy_world(std::uint64_t seed);
-// With this wrong as well; how, and how much, follows from the seed.
-World inject(World world, Cause cause);
+// With this wrong as well; how, and how much, follows from the seed and the draw.
+World inject(World world, Cause cause, int draw);
 // What `inject` did, undone where it is not left out: the gangs of kGangWait stay,
 // and plans go by how long jobs like these have run.
 World mend(World world, Cause cause);
-// The world in which such a fix was made all day; only of those that are no
-// fault's removal: PlanBy, BuyNodes.
+// The world in which such a fix was made all day.
 World with(World world, const Fix& fix);
 
 }  // namespace gridfold::doctor_worlds

@@ -16,6 +16,8 @@
 namespace gridfold::doctor_worlds {
 namespace {
 
+// By then all jobs have ended, but those that cannot start.
+constexpr Duration kHindsight = Duration::hours(24 * 10);
 constexpr Duration kReportDelay = Duration::seconds(30);
 
 MakePolicies make_policies() {
@@ -72,13 +74,14 @@ class Judge {
     double tasks = 0;
     for (const TaskRecord& task : record.tasks) tasks += holds_allocation(task.phase) ? 1 : 0;
     const bool waits = record.state == JobState::kPending;
-    if (waits && seen.held > 0) {  // it begins from the start
+    if ((waits && seen.held > 0) || record.runs > seen.runs) {  // it begins from the start
       truth_.busy -= seen.done;
       truth_.lost += seen.done;
+      seen.done = 0;
     }
-    if (waits) seen.done = 0;
+    seen.runs = record.runs;
     seen.held = tasks * each;
-    seen.useful = tasks * job.used * static_cast<double>(1'000'000 - job.input - job.network) / 1e6;
+    seen.useful = tasks * job.used * 1e6 / static_cast<double>(job.step());
     seen.wanted = waits ? record.spec->roles[0].count * each : 0;
     if (is_terminal(record.state)) jobs_.erase(record.id);
   }
@@ -127,7 +130,7 @@ class Simulated {
         over = true;
         day.at_once = log_.day(end);
       }
-      if (next.is_never()) break;
+      if (next > end + kHindsight) break;
       clock_.advance_to(std::max(next, clock_.now()));
       while (next_outage() <= clock_.now()) happen();
       while (next_arrival() <= clock_.now()) submit();
@@ -216,9 +219,9 @@ class Simulated {
     const WorldJob& job = world_.jobs[started.task.job.value - 1];
     TaskReported reported{started.task, started.attempt, {}};
     reported.report.devices_used = job.used;
-    reported.report.step_time = Duration{1'000'000'000};
-    reported.report.input_time = Duration{job.input * 1'000};
-    if (job.network > 0) reported.report.sync_time = Duration{job.network * 1'000};
+    reported.report.step_time = Duration::microseconds(job.step());
+    reported.report.input_time = Duration::microseconds(job.input);
+    if (job.network > 0) reported.report.sync_time = Duration::microseconds(job.network);
     log_.reported(reported);
     loop_.post(std::move(reported));
   }

@@ -1,0 +1,33 @@
+// gridfold doctor: why the grid did less than it could, and what would change it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "apps/gridfold/doctor_text.h"
+#include "apps/gridfold/output.h"
+
+namespace gridfold {
+namespace {
+
+int examine(const Cli& cli) {
+  return with_client(cli, [&](Client& client) {
+    const auto got = client.diagnosis();
+    if (!got) return report(got.error());
+    if (cli.format() != OutputFormat::kTable) {
+      print_item(cli.format(), {got->json, "doctor"});
+    } else {
+      std::fputs(doctor_text(*got, cli.language()).c_str(), stdout);
+    }
+    return kExitOk;
+  });
+}
+
+}  // namespace
+
+void add_doctor_command(Cli& cli) {
+  auto* command = cli.root.add_subcommand(
+      "doctor", "say why devices did less than they could, and what would give it back");
+  command->fallthrough();
+  command->callback([&cli] { cli.chosen = [&cli] { return examine(cli); }; });
+}
+
+}  // namespace gridfold

@@ -1,0 +1,125 @@
+#include "apps/gridfold/doctor_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "apps/gridfold/output.h"
+
+namespace gridfold {
+namespace {
+
+struct Words {
+  std::string_view key, english, chinese;
+};
+constexpr std::array kCauses = {
+    Words{"not_pooled", "quota, limits or drained nodes keep devices from those who wait",
+          "配额、上限或已排空的节点使等待者得不到设备"},
+    Words{"wrong_shape", "what is free is not of the kind or form asked for",
+          "空闲设备的型号或形状与所需不符"},
+    Words{"static_holding", "jobs hold devices that they do not use", "作业占有而不使用的设备"},
+    Words{"input_bound", "steps wait for what they read", "训练步在等待输入数据"},
+    Words{"network_bound", "steps wait for other tasks", "训练步在等待其他任务（网络）"},
+    Words{"gang_wait", "devices stand idle for gangs that are not complete",
+          "设备为尚未凑齐的成组作业空等"},
+    Words{"faults", "nodes or devices are out of order", "节点或设备发生故障"},
+    Words{"too_few", "there are not enough devices", "设备确实不足"},
+};
+
+std::string cause_text(const std::string& cause, bool chinese) {
+  const auto found = std::find_if(kCauses.begin(), kCauses.end(),
+                                  [&](const Words& words) { return words.key == cause; });
+  if (found == kCauses.end()) return cause;
+  return std::string(chinese ? found->chinese : found->english);
+}
+
+std::string hours(double value) {
+  char text[48];
+  std::snprintf(text, sizeof text, value < 10 ? "%.4f" : "%.1f", value);
+  return text;
+}
+
+std::string share(double part, double whole) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.1f%%", whole > 0 ? 100 * part / whole : 0);
+  return text;
+}
+
+std::string names_of(const DiagnosisView::Fix& fix) {
+  std::string text;
+  for (const std::string& name : fix.names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string fix_line(const DiagnosisView::Fix& fix, bool chinese) {
+  std::string text = "     " + fix.command + "\n";
+  if (fix.jobs == 0) return text;
+  const std::string names = names_of(fix);
+  text += chinese ? "     涉及 " + std::to_string(fix.jobs) + " 个作业"
+                  : "     " + std::to_string(fix.jobs) + (fix.jobs == 1 ? " job" : " jobs");
+  if (!names.empty()) text += (chinese ? "，例如 " : ", such as ") + names;
+  return text + "\n";
+}
+
+std::string finding_text(const DiagnosisView::Finding& finding, std::size_t number, bool chinese) {
+  const bool buy = finding.cause == "too_few";
+  std::string text = std::to_string(number) + ". " + cause_text(finding.cause, chinese);
+  const std::string amount = hours(finding.given_back);
+  const std::string ratio = share(finding.ratio, 1);
+  if (chinese)
+    text += "：" + std::string(buy ? "可多完成 " : "可收回 ") + amount + " 设备小时（占供给的 " +
+            ratio + "），账上见 " + hours(finding.seen) + " 设备小时\n";
+  else
+    text += ": " + amount + " device-hours " + (buy ? "more work" : "back") + " (" + ratio +
+            " of what was supplied); " + hours(finding.seen) + " seen in the account\n";
+  for (const auto& fix : finding.fixes) text += fix_line(fix, chinese);
+  return text;
+}
+
+std::string unknowns(const DiagnosisView& diagnosis, bool chinese) {
+  std::string text;
+  const double silent = diagnosis.hours("silent");
+  if (silent > 0)
+    text += chinese ? "未知：" + hours(silent) +
+                          " 设备小时由不上报的作业占有，无法判断是否忙碌；见 GRIDFOLD_REPORT。\n"
+                    : "Not known: whether " + hours(silent) +
+                          " device-hours held by jobs that report nothing were busy; see "
+                          "GRIDFOLD_REPORT.\n";
+  if (diagnosis.guessed_jobs > 0)
+    text += chinese ? std::to_string(diagnosis.guessed_jobs) + " / " +
+                          std::to_string(diagnosis.jobs) + " 个作业的运行时间是估计值。\n"
+                    : "How long " + std::to_string(diagnosis.guessed_jobs) + " of " +
+                          std::to_string(diagnosis.jobs) + " jobs run is a guess.\n";
+  if (!diagnosis.complete)
+    text +=
+        chinese ? "事件数用尽，推演未到终点。\n" : "A replay ran out of events before the end.\n";
+  return text;
+}
+
+}  // namespace
+
+std::string doctor_text(const DiagnosisView& diagnosis, Language language) {
+  const bool chinese = language == Language::kChinese;
+  const double supplied = diagnosis.hours("supplied");
+  const double busy = diagnosis.hours("busy");
+  const double free = diagnosis.hours("idle_free");
+  std::string text = to_rfc3339(diagnosis.since) + " – " + to_rfc3339(diagnosis.until) + "\n";
+  text += chinese ? "供给 " + hours(supplied) + " 设备小时：忙碌 " + share(busy, supplied) +
+                        "，空闲且无人需要 " + share(free, supplied) + "，损失 " +
+                        share(supplied - busy - free, supplied) + "。\n"
+                  : "Of " + hours(supplied) + " device-hours " + share(busy, supplied) +
+                        " were busy, " + share(free, supplied) + " idle with nobody asking, " +
+                        share(supplied - busy - free, supplied) + " lost.\n";
+  if (diagnosis.findings.empty())
+    text += chinese ? "没有发现问题：任何一项改动都收回不了 2% 以上。\n"
+                    : "Nothing is wrong: no fix would give back more than 2%.\n";
+  for (std::size_t i = 0; i < diagnosis.findings.size(); ++i)
+    text += finding_text(diagnosis.findings[i], i + 1, chinese);
+  if (diagnosis.findings.size() > 1 && diagnosis.recoverable > 0)
+    text += chinese ? "除增购外合计可收回 " + hours(diagnosis.recoverable) + " 设备小时。\n"
+                    : "All of them without new devices: " + hours(diagnosis.recoverable) +
+                          " device-hours back.\n";
+  return text + unknowns(diagnosis, chinese);
+}
+
+}  // namespace gridfold

@@ -228,7 +228,8 @@ void EffectiveAccount::count_overhead(Task& task, int sign) {
   for (const ClassAmount& amount : task.amounts) {
     if (amount.device_class >= overhead_.size()) overhead_.resize(amount.device_class + 1u);
     Overhead& overhead = overhead_[amount.device_class];
-    auto& sum = task.phase == TaskPhase::kHeld      ? overhead.starting
+    const bool starts = task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kWaiting;
+    auto& sum = starts                              ? overhead.starting
                 : task.phase == TaskPhase::kBackoff ? overhead.restart_wait
                                                     : overhead.clearing;
     sum += sign * amount.thousandths;

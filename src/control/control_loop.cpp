@@ -660,7 +660,8 @@ void ControlLoop::State::forget_if_recorded(TaskId id, std::uint32_t attempt) {
   const JobRecord* record = engine.job(id.job);
   if (record != nullptr && id.index < record->tasks.size()) {
     const TaskRecord& task = record->tasks[id.index];
-    const bool ended = !holds_allocation(task.phase) || task.phase == TaskPhase::kBackoff;
+    const bool ended = !holds_allocation(task.phase) || task.phase == TaskPhase::kBackoff ||
+                       task.phase == TaskPhase::kWaiting;
     if (task.attempt == attempt && !ended) return;
   }
   backend.forget(id, attempt);

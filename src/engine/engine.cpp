@@ -362,6 +362,7 @@ void Engine::State::set_timer(EngineJob& job) {
       if (task.phase == TaskPhase::kBackoff) due = std::min(due, task.not_before);
     }
   }
+  if (runs) due = std::min(due, role_deadline(record));
   if (runs && record.evictions > 0 && may_be_safe(job)) {
     const Instant safe = safe_until(record, options.eviction);
     if (safe > now) due = std::min(due, safe);

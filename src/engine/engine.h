@@ -151,7 +151,8 @@ class Engine {
   const NodeWindow* next_window(NodeId node) const;
 
   // Every reason why a pending job does not run, the deciding one first, with
-  // numbers of this moment. Empty for a job that is not pending.
+  // numbers of this moment. Of a job that was started: why a part of it is not
+  // launched yet, if so.
   std::vector<Reason> explain(JobId id) const;
   // Of each role of a pending job, on how many nodes which limit binds now.
   std::vector<RoleLimits> limits(JobId id) const;

@@ -20,6 +20,9 @@ std::vector<Reason> Engine::explain(JobId id) const {
   State& s = *state_;
   const EngineJob* job = s.find(id);
   std::vector<Reason> reasons;
+  if (job != nullptr && is_active(job->record.state)) {
+    if (auto later = s.role_reason(*job)) reasons.push_back(std::move(*later));
+  }
   if (job == nullptr || job->record.state != JobState::kPending) return reasons;
   const JobRecord& record = job->record;
   if (record.held) {

@@ -133,6 +133,7 @@ void Engine::State::apply(const Event& event) {
             TaskRecord& task = job->record.tasks[e.task.index];
             task.phase = TaskPhase::kRunning;
             task.started_at = now;
+            if (!std::exchange(task.down_since, Instant::never()).is_never()) set_timer(*job);
             if (GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
               queues.charge(job->queue, request_of(*job, e.task.index), +1);
             settle(*job);
@@ -149,6 +150,7 @@ void Engine::State::apply(const Event& event) {
             if (job->record.stopping != StopCause::kNone || task.shed) return;
             const Retry& retry = job->record.spec->retry;
             if (e.status.ok()) {
+              task.down_since = Instant::never();
               let_go(*job, e.task.index);
             } else if (e.status.lost) {
               begin_stop(*job, StopCause::kNodeLost,
@@ -158,6 +160,10 @@ void Engine::State::apply(const Event& event) {
                        retries_on(retry, e.status.out_of_memory ? RetryCause::kOutOfMemory
                                                                 : RetryCause::kFailure)) {
               ++task.retries;
+              if (task.down_since.is_never() && is_awaited(*job, e.task.index)) {
+                task.down_since = now;
+                set_timer(*job);
+              }
               task.not_before = now + backoff_of(retry, task.retries, options.max_backoff);
             } else {
               begin_stop(*job, StopCause::kTaskFailed, task_failure(e.task.index, e.status));
@@ -356,7 +362,7 @@ void Engine::State::fire_timers() {
     if (limit && record.started_at + *limit <= now) {
       begin_stop(job, StopCause::kTimeLimit,
                  Reason(ReasonCode::kTimeLimit, {{"limit_ns", limit->ns}}));
-    } else {
+    } else if (!stop_if_role_is_down(job)) {
       for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
         TaskRecord& task = record.tasks[i];
         if (task.phase != TaskPhase::kBackoff || task.not_before > now) continue;
@@ -531,6 +537,10 @@ void Engine::State::launch(EngineJob& job, std::uint32_t index, std::int32_t fea
   ++task.attempt;
   task.not_before = Instant::never();
   task.started_at = Instant::never();
+  if (task.down_since.is_never() && is_awaited(job, index)) {
+    task.down_since = now;
+    set_timer(job);
+  }
   out.list.emplace_back(
       LaunchTask{{job.record.id, index}, task.attempt, task.allocation, feasible, score});
 }
@@ -569,11 +579,11 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
         vacate(job, i);
         task.phase = TaskPhase::kIdle;
       }
-    } else if (task.phase == TaskPhase::kBackoff) {
+    } else if (task.phase == TaskPhase::kBackoff || task.phase == TaskPhase::kWaiting) {
       vacate(job, i);
       task.phase = TaskPhase::kIdle;
     }
-    task.not_before = Instant::never();
+    task.not_before = task.down_since = Instant::never();
     if (holds_allocation(task.phase) && is_leaving(record, task)) let_go(job, i);
   }
   set_timer(job);
@@ -596,6 +606,7 @@ void Engine::State::shed(EngineJob& job, std::span<const std::uint32_t> tasks, R
 // Moves the job on when its tasks allow it.
 void Engine::State::settle(EngineJob& job) {
   JobRecord& record = job.record;
+  if (record.stopping == StopCause::kNone) launch_followers(job);
   if (record.stopping == StopCause::kNone) {
     bool all_done = true;
     bool all_up = true;
@@ -604,7 +615,7 @@ void Engine::State::settle(EngineJob& job) {
       if (task.phase == TaskPhase::kIdle) continue;  // not part of this run
       any = true;
       all_done &= task.phase == TaskPhase::kDone;
-      all_up &= task.phase != TaskPhase::kHeld;
+      all_up &= task.phase != TaskPhase::kHeld && task.phase != TaskPhase::kWaiting;
     }
     if (!any) return;
     if (all_done) {
@@ -636,6 +647,8 @@ void Engine::State::settle(EngineJob& job) {
     ++record.losses;
     if (!goes_on) return end(job, JobState::kFailed, std::move(reason));
   }
+  if (cause == StopCause::kRoleDown && ++record.losses > kMaxLosses)
+    return end(job, JobState::kFailed, std::move(reason));
   if (cause == StopCause::kPreempt) ++record.evictions;
   if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
     queues.charge(job.queue, *job.requests[0], +1);
@@ -708,7 +721,8 @@ void Engine::State::end(EngineJob& job, JobState state, Reason reason) {
 void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason) {
   touch(job);
   TaskRecord& task = job.record.tasks[index];
-  if (task.phase != TaskPhase::kCleaning) task.exit = ExitStatus{0, 0, false, true};
+  if (task.phase != TaskPhase::kCleaning && task.phase != TaskPhase::kWaiting)
+    task.exit = ExitStatus{0, 0, false, true};
   const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
   const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
   if (!stopping && !was_over) job.record.repairing = may_be_repaired(job);

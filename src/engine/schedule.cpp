@@ -395,7 +395,11 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
       queues.charge(job.queue, request_of(job, at.task), +1);
     if (is_filler(job)) ++filler_holdings;
     record.tasks[at.task].why = at.why;
-    launch(job, at.task, at.why.feasible_nodes, at.why.score);
+    if (starts_later(job, at.task)) {
+      record.tasks[at.task].phase = TaskPhase::kWaiting;
+    } else {
+      launch(job, at.task, at.why.feasible_nodes, at.why.score);
+    }
     // It may be borrowed from one who waits.
     if (queues.any_guaranteed() && !is_filler(job)) freed.push_back(at.allocation.node);
   }

@@ -294,6 +294,15 @@ struct Engine::State {
   std::int64_t missing_tasks(const EngineJob& job) const;
   Reason repair_reason(const EngineJob& job) const;
 
+  // --- role_order.cpp: roles that start after others ---
+  const Role* awaited_role(const EngineJob& job, std::uint32_t task) const;
+  bool is_awaited(const EngineJob& job, std::uint32_t task) const;
+  bool starts_later(const EngineJob& job, std::uint32_t task) const;
+  void launch_followers(EngineJob& job);
+  Instant role_deadline(const JobRecord& record) const;
+  bool stop_if_role_is_down(EngineJob& job);
+  std::optional<Reason> role_reason(const EngineJob& job) const;
+
   // --- fillers.cpp: who is let in ---
   void follow_idle();
   void note_idle();

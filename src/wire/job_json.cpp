@@ -54,6 +54,7 @@ void write(JsonWriter& json, const Role& role) {
   json.end_object();
   write(json.key("run"), role.command);
   if (!role.env.empty()) write(json.key("env"), role.env);
+  if (!role.start_after.empty()) write(json.key("start_after"), role.start_after);
   json.end_object();
 }
 

@@ -16,7 +16,8 @@ inline constexpr std::array kJobKeys = {
     "run"sv,   "count"sv,   "each"sv,       "topology"sv, "communication"sv,
     "env"sv,   "workdir"sv, "files"sv,      "retry"sv,    "after"sv,
     "array"sv, "stop"sv,    "checkpoint"sv, "training"sv, "time_limit"sv};
-inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv, "run"sv, "env"sv};
+inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv,
+                                         "run"sv,  "env"sv,   "start_after"sv};
 inline constexpr std::array kCountKeys = {"min"sv, "max"sv, "multiple_of"sv, "preferred"sv};
 // Classes of devices that have keys of their own; any other class is asked for
 // under `devices`. An open set of keys would let `gpus: 8` pass as a class.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/nearest.h"
 #include "base/quote.h"
 #include "wire/job_file.h"
 #include "wire/job_keys.h"
@@ -111,7 +112,50 @@ Role read_role(const Field& field, JobForm form) {
     name->fail(quote(role.name) + " is not a name of a role",
                "use letters, digits, - and _, at most 63, and begin with a letter or digit");
   if (const auto env = field.find("env")) role.env = read_env(*env);
+  if (const auto after = field.find("start_after"))
+    role.start_after = read_list_or_one(*after, read_text);
   return role;
+}
+
+// Each role that is named is there, and none waits for itself in the end.
+void check_start_order(const Field& list, const std::vector<Role>& roles) {
+  std::vector<std::string_view> names;
+  for (const Role& role : roles) names.push_back(role.name);
+  std::set<std::string_view> started;
+  bool known = true;
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    for (const std::string& name : roles[i].start_after) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string_view meant = nearest(name, names);
+      list.item(i)
+          .find("start_after")
+          ->fail(quote(name) + " is no role of this job",
+                 meant.empty() ? "name a role that stands under roles"
+                               : "did you mean " + std::string(meant) + "?");
+      known = false;
+    }
+  }
+  if (!known) return;
+  // Whoever waits only for roles that start, starts, until nobody is added.
+  const auto can_start = [&](const Role& role) {
+    return std::all_of(role.start_after.begin(), role.start_after.end(),
+                       [&](const std::string& name) { return started.count(name) != 0; });
+  };
+  for (std::size_t before = SIZE_MAX; before != started.size();) {
+    before = started.size();
+    for (const Role& role : roles) {
+      if (can_start(role)) started.insert(role.name);
+    }
+  }
+  for (std::size_t i = 0; i < roles.size(); ++i) {
+    if (started.count(roles[i].name) != 0) continue;
+    list.item(i)
+        .find("start_after")
+        ->fail("the role " + quote(roles[i].name) +
+                   " would never start: the roles wait for each other",
+               "take one of them out of start_after");
+    return;
+  }
 }
 
 std::vector<Role> read_role_list(const Field& list, JobForm form) {
@@ -132,6 +176,7 @@ std::vector<Role> read_role_list(const Field& list, JobForm form) {
     if (!names.insert(roles.back().name).second)
       field.fail("two roles are named " + quote(roles.back().name), "give them different names");
   }
+  if (names.size() == roles.size()) check_start_order(list, roles);
   return roles;
 }
 

@@ -252,6 +252,7 @@ JobSpec job_from(const Arguments& arguments) {
     role.name = "second";
     role.count = role.min = std::stoi(second);
     role.each.devices = {{"gpu", std::stoi(second.substr(second.find(':') + 1))}};
+    if (arguments.has("later")) role.start_after = {"main"};
     job.roles.push_back(role);
   }
   return job;
@@ -405,6 +406,7 @@ class Player {
     if (verb == "return") return world.give_back(words.at(0));
     if (verb == "launches_fail") return world.fail_launches(std::stoi(words.at(0))), "";
     if (verb == "cleaning_takes") return world.set_clean_time(duration(words.at(0))), "";
+    if (verb == "starting_takes") return world.set_start_time(duration(words.at(0))), "";
     if (verb == "restart") return world.restart();
     if (verb == "explain") return world.explain(words.at(0));
     if (verb == "limits") return world.limits(words.at(0));

@@ -47,6 +47,8 @@ class World {
   void fail_launches(int count);
   // How long clearing up takes; before the first job.
   void set_clean_time(Duration latency) { latencies_.clean_latency = latency; }
+  // And starting.
+  void set_start_time(Duration latency) { latencies_.start_latency = latency; }
 
   // "A  running  n1 n2" a job, in order of submission; what is pending with
   // its deciding reason.

@@ -18,8 +18,8 @@ T word(const std::array<std::string_view, N>& words, const std::string& text) {
   if (it == words.end()) throw std::runtime_error("unknown word " + text);
   return static_cast<T>(it - words.begin());
 }
-constexpr std::array<std::string_view, 7> kPhases = {"idle",     "held",    "running", "stopping",
-                                                     "cleaning", "backoff", "done"};
+constexpr std::array<std::string_view, 8> kPhases = {"idle",     "held",    "running", "stopping",
+                                                     "cleaning", "backoff", "done",    "waiting"};
 constexpr std::array<std::string_view, 7> kStates = {
     "pending", "starting", "running", "stopping", "succeeded", "failed", "cancelled"};
 

@@ -19,7 +19,16 @@
 
 namespace gridfold::verify {
 
-enum class Phase : std::uint8_t { kIdle, kHeld, kRunning, kStopping, kCleaning, kBackoff, kDone };
+enum class Phase : std::uint8_t {
+  kIdle,
+  kHeld,
+  kRunning,
+  kStopping,
+  kCleaning,
+  kBackoff,
+  kDone,
+  kWaiting
+};
 enum class State : std::uint8_t {
   kPending,
   kStarting,

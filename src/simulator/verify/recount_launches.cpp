@@ -69,7 +69,11 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
     // Restarts in place and what room was made for come before all others.
     const bool in_place = was != nullptr && was->spec != nullptr && was->runs == job.runs;
     const bool promised = task.why.by == "room_made" || task.why.by == "plan";
-    if (in_place || promised) return std::nullopt;
+    // What is launched later was placed with the others, and is not taken back here.
+    const bool in_parts =
+        std::any_of(job.tasks.begin(), job.tasks.end(),
+                    [](const MirrorTask& one) { return one.phase == Phase::kWaiting; });
+    if (in_place || promised || in_parts) return std::nullopt;
     const auto n = static_cast<std::size_t>(task.at.node);
     for (NodeUse* use : {&use_[n], &planned_use_[n]})
       add_use(world_.nodes[n], job.request(index), task.at.devices, task.at.start, -1, *use);

@@ -349,6 +349,17 @@ void draw_repair(std::uint64_t seed, World& world) {
   if (random.chance(1, 4)) world.gang_repair = seconds_between(random, 5, 300);
 }
 
+// The second role of half of the jobs that have one starts after the first.
+void draw_role_order(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.role_order");
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (job.spec.roles.size() > 1 && random.chance(1, 2))
+        job.spec.roles.back().start_after = {job.spec.roles.front().name};
+    }
+  }
+}
+
 // In a fifth of the worlds training is decided in rounds, and most jobs without
 // slices and wishes train and may change their size. Rounds count devices alone:
 // there each node has devices of one model, and enough of all else.
@@ -537,6 +548,7 @@ World draw_world(std::uint64_t seed) {
   draw_planning(seed, world);
   draw_rounds(seed, world);
   draw_repair(seed, world);
+  draw_role_order(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

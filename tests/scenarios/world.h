@@ -31,6 +31,8 @@ class World {
   void add_node(NodeSpec node);
   void add_queue(QueueSpec queue);
   void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
+  // Submitted at the times of the rule; they run so.
+  void schedule(ScheduledJobs jobs, TaskTruth truth);
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
@@ -53,6 +55,8 @@ class World {
   // On how many nodes which limit keeps a waiting job's tasks off.
   std::string limits(const std::string& job);
   std::string nodes();
+  // What the store keeps of what is scheduled.
+  std::string schedules();
 
   Instant now() const { return clock_.now(); }
   JobId job(const std::string& name) const { return ids_.at(name); }
@@ -65,6 +69,7 @@ class World {
  private:
   void open();
   void pump();
+  void note_scheduled(JobId id);
   std::string take_output();
   std::string describe(Instant at, const Decision& decision) const;
   std::string name_of(JobId id) const;
@@ -80,6 +85,8 @@ class World {
   std::vector<QueueSpec> queue_specs_;
   std::vector<LevelLinks> levels_;
   std::vector<WindowRule> windows_;
+  std::vector<ScheduledJobs> scheduled_;
+  std::map<std::string, TaskTruth> scheduled_truths_;  // by the job's name
   SimulatedClusterOptions latencies_;
   class ScriptedFaults;
   ScriptedFaults* faults_ = nullptr;  // owned by the cluster

@@ -297,6 +297,80 @@ TEST(ReasonText, PlacesAndPartitionsHaveTheirOwnWords) {
             "No node has a device that is split and has partitions 9g.");
 }
 
+TEST(ReasonText, MaintenanceSaysWhenAndWhatIsKnownOfTheJob) {
+  std::vector<Reason::Param> params{{"window", "disks"},
+                                    {"nodes", std::int64_t{3}},
+                                    {"from_ns", std::int64_t{3'600'000'000'000}},
+                                    {"until_ns", std::int64_t{7'200'000'000'000}}};
+  EXPECT_EQ(reason_text("Maintenance", params, Language::kEnglish),
+            "Maintenance \"disks\" of 3 nodes from 1970-01-01T01:00:00Z to 1970-01-01T02:00:00Z: "
+            "the job has no time_limit, so it may last into it.");
+  params.emplace_back("run_ns", std::int64_t{5'400'000'000'000});
+  EXPECT_EQ(reason_text("Maintenance", params, Language::kEnglish),
+            "Maintenance \"disks\" of 3 nodes from 1970-01-01T01:00:00Z to 1970-01-01T02:00:00Z: "
+            "with its 1h30m the job would last into it.");
+  params.back().second = std::int64_t{0};
+  EXPECT_EQ(reason_text("Maintenance", params, Language::kEnglish),
+            "Maintenance \"disks\" closes 3 nodes from 1970-01-01T01:00:00Z to "
+            "1970-01-01T02:00:00Z.");
+  EXPECT_EQ(reason_text("Maintenance",
+                        {{"window", "disks"}, {"node", "n1"}, {"until_ns", std::int64_t{0}}},
+                        Language::kEnglish),
+            "Stopped for maintenance \"disks\" of node n1, to 1970-01-01T00:00:00Z.");
+}
+
+TEST(Config, MaintenanceIsOnceOrByARule) {
+  DaemonConfig config;
+  const auto done = read_config_text(
+      "[[maintenance]]\nname = \"once\"\nnodes = [\"n1\", \"n2\"]\n"
+      "from = \"2026-12-05T08:00:00+01:00\"\nuntil = \"2026-12-05T12:00:00Z\"\n"
+      "[[maintenance]]\nname = \"weekly\"\ndomains = [\"rack:r1\"]\nlabels = { disk = \"old\" }\n"
+      "cron = \"30 2 * * sun\"\nzone = \"America/New_York\"\nfor = \"2h\"\n",
+      config);
+  ASSERT_TRUE(done) << done.error().describe();
+  ASSERT_EQ(config.maintenance.size(), 2u);
+  EXPECT_EQ(to_rfc3339(config.maintenance[0].from), "2026-12-05T07:00:00Z");
+  EXPECT_EQ(config.maintenance[0].where.nodes.size(), 2u);
+  EXPECT_EQ(config.maintenance[1].where.domains.at(0), DomainStep("rack", "r1"));
+  EXPECT_EQ(config.maintenance[1].rule->cron(), "30 2 * * sun");
+  const auto error = [](const std::string& text) {
+    DaemonConfig fresh;
+    const auto read = read_config_text("[[maintenance]]\nname = \"w\"\n" + text, fresh);
+    return read ? std::string("fine") : read.error().describe();
+  };
+  const std::string once = "from = \"2026-12-05T08:00:00Z\"\nuntil = \"2026-12-05T09:00:00Z\"\n";
+  EXPECT_NE(error(once).find("maintenance[0].nodes: the window names no nodes"), std::string::npos);
+  EXPECT_NE(
+      error("nodes = [\"a\"]\nfrom = \"2026-12-05T08:00:00Z\"\n").find("maintenance[0].until"),
+      std::string::npos);
+  EXPECT_NE(error("nodes = \"a\"\n" + once).find("not a list of texts"), std::string::npos);
+  EXPECT_NE(error("domains = [\"r1\"]\n" + once).find("not a level and a name"), std::string::npos);
+  EXPECT_NE(error("nodes = [\"a\"]\nzone = \"UTC\"\n" + once).find("needs a cron rule"),
+            std::string::npos);
+  EXPECT_NE(error("nodes = [\"a\"]\ncron = \"0 2 * * *\"\nzone = \"America/NewYork\"\nfor = \"1h\"")
+                .find("did you mean \"America/New_York\"?"),
+            std::string::npos);
+  EXPECT_NE(error("nodes = [\"a\"]\ncron = \"* * * * *\"\nzone = \"UTC\"\nfor = \"1m\"")
+                .find("more than 1000 windows"),
+            std::string::npos);
+}
+
+TEST(Config, WhatIsScheduledNamesARuleAndAJobFile) {
+  DaemonConfig config;
+  const auto done = read_config_text(
+      "[[schedule]]\nname = \"nightly\"\ncron = \"30 2 * * *\"\nzone = \"UTC\"\njob = "
+      "\"/j.yaml\"\n",
+      config);
+  ASSERT_TRUE(done) << done.error().describe();
+  EXPECT_EQ(config.schedule.at(0).rule->cron(), "30 2 * * *");
+  EXPECT_EQ(config.schedule.at(0).job, "/j.yaml");
+  DaemonConfig fresh;
+  const auto without = read_config_text("[[schedule]]\nname = \"nightly\"\n", fresh);
+  ASSERT_FALSE(without);
+  EXPECT_NE(without.error().describe().find("schedule[0].cron: the key is missing"),
+            std::string::npos);
+}
+
 TEST(ReasonText, UnknownCodesAndMissingParametersAreShownAsTheyAre) {
   EXPECT_EQ(reason_text("NewCode", {{"a", std::int64_t{1}}, {"b", "x"}}, Language::kEnglish),
             "NewCode a=1,b=x");

@@ -25,7 +25,11 @@ constexpr std::array kKeys = {"state"sv,           "listen"sv,
                               "default_run"sv,     "run_times"sv,
                               "consolidate"sv,     "backfill_order"sv,
                               "fillers"sv,         "fillers_guaranteed"sv,
+                              "maintenance"sv,     "schedule"sv,
                               "gang_repair"sv};
+constexpr std::array kScheduleKeys = {"name"sv, "cron"sv, "zone"sv, "tenant"sv, "job"sv};
+constexpr std::array kWindowKeys = {"name"sv,  "nodes"sv, "domains"sv, "labels"sv, "from"sv,
+                                    "until"sv, "cron"sv,  "zone"sv,    "for"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv, "preempts"sv,
@@ -264,6 +268,155 @@ Result<void> read_queues(const toml::table& root, std::vector<QueueSpec>& queues
   return {};
 }
 
+// A list of texts; empty where there is none.
+Result<std::vector<std::string>> read_texts(const toml::table& table, std::string_view key,
+                                            const std::string& prefix) {
+  std::vector<std::string> texts;
+  const auto* node = table.get(key);
+  if (!node) return texts;
+  const auto* list = node->as_array();
+  for (std::size_t i = 0; list && i < list->size(); ++i) {
+    if (const auto text = list->get(i)->value_exact<std::string>()) texts.push_back(*text);
+  }
+  if (!list || texts.size() != list->size())
+    return at(node->source(), prefix + std::string(key), "the value is not a list of texts",
+              "write " + std::string(key) + " = [\"…\"]");
+  return texts;
+}
+
+Result<NodeSelector> read_selector(const toml::table& table, const std::string& prefix) {
+  NodeSelector where;
+  auto nodes = read_texts(table, "nodes", prefix);
+  if (!nodes) return nodes.error();
+  where.nodes = std::move(*nodes);
+  const auto domains = read_texts(table, "domains", prefix);
+  if (!domains) return domains.error();
+  for (const std::string& domain : *domains) {
+    const auto colon = domain.find(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == domain.size())
+      return at(table.get("domains")->source(), prefix + "domains",
+                quote(domain) + " is not a level and a name", "write \"rack:r1\"");
+    where.domains.emplace_back(domain.substr(0, colon), domain.substr(colon + 1));
+  }
+  const auto* labels = table.get("labels");
+  if (!labels) return where;
+  if (!labels->is_table())
+    return at(labels->source(), prefix + "labels", "the value is not a table",
+              "write labels = { disk = \"old\" }");
+  for (const auto& [key, value] : *labels->as_table()) {
+    const auto done = read(*labels->as_table(), key.str(), prefix + "labels.", any_text,
+                           where.labels[std::string(key.str())]);
+    if (!done) return done.error();
+  }
+  return where;
+}
+
+// By `cron` and `zone`, which are there.
+Result<LocalRule> read_rule(const toml::table& table, const std::string& prefix) {
+  std::string cron;
+  std::string zone;
+  if (auto done = read(table, "cron", prefix, any_text, cron); !done) return done.error();
+  if (auto done = read(table, "zone", prefix, any_text, zone); !done) return done.error();
+  auto rule = LocalRule::parse(cron, zone);
+  if (rule) return rule;
+  return at(table.get(rule.error().field == "zone" ? "zone" : "cron")->source(),
+            prefix + rule.error().field, rule.error().message, rule.error().hint);
+}
+
+// Once, by `from` and `until`, or by a rule, with `cron`, `zone` and `for`.
+Result<WindowRule> read_window(const toml::table& table, const std::string& prefix) {
+  if (auto known = check_keys(table, kWindowKeys, prefix); !known) return known.error();
+  WindowRule window;
+  if (auto done = read(table, "name", prefix, any_text, window.name); !done) return done.error();
+  if (window.name.empty())
+    return at(table.source(), prefix + "name", "the window has no name", "write name = \"…\"");
+  auto where = read_selector(table, prefix);
+  if (!where) return where.error();
+  window.where = std::move(*where);
+  const bool by_rule = table.contains("cron");
+  for (const std::string_view key : {"from", "until", "cron", "zone", "for"}) {
+    const bool of_rule = key == "cron" || key == "zone" || key == "for";
+    if (of_rule == by_rule && !table.contains(key))
+      return at(table.source(), prefix + std::string(key), "the key is missing",
+                "give from and until, or cron, zone and for");
+    if (of_rule != by_rule && table.contains(key))
+      return at(table.get(key)->source(), prefix + std::string(key),
+                by_rule ? "a window by a rule has no such key" : "the key needs a cron rule",
+                "give from and until, or cron, zone and for");
+  }
+  if (auto done = read(table, "from", prefix, parse_rfc3339, window.from); !done)
+    return done.error();
+  if (auto done = read(table, "until", prefix, parse_rfc3339, window.until); !done)
+    return done.error();
+  if (auto done = read(table, "for", prefix, parse_duration, window.length); !done)
+    return done.error();
+  if (by_rule) {
+    auto rule = read_rule(table, prefix);
+    if (!rule) return rule.error();
+    window.rule = std::move(*rule);
+  }
+  if (const auto fine = WindowCalendar::check(window); !fine)
+    return at(table.source(), prefix + fine.error().field, fine.error().message, fine.error().hint);
+  return window;
+}
+
+Result<void> read_maintenance(const toml::table& root, std::vector<WindowRule>& windows) {
+  const auto* node = root.get("maintenance");
+  if (!node) return {};
+  const auto* list = node->as_array();
+  if (!list)
+    return at(node->source(), "maintenance", "the value is not a list", "write [[maintenance]]");
+  windows.clear();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto prefix = "maintenance[" + std::to_string(i) + "].";
+    const auto* table = list->get(i)->as_table();
+    if (!table) return at(list->get(i)->source(), prefix, "the window is not a table");
+    auto window = read_window(*table, prefix);
+    if (!window) return window.error();
+    windows.push_back(std::move(*window));
+  }
+  return {};
+}
+
+Result<ScheduleConfig> read_scheduled(const toml::table& table, const std::string& prefix) {
+  if (auto known = check_keys(table, kScheduleKeys, prefix); !known) return known.error();
+  for (const std::string_view key : {"name", "cron", "zone", "job"}) {
+    if (!table.contains(key))
+      return at(table.source(), prefix + std::string(key), "the key is missing",
+                "give name, cron, zone and job, the path of a job file");
+  }
+  ScheduleConfig schedule;
+  auto rule = read_rule(table, prefix);
+  if (!rule) return rule.error();
+  schedule.rule = std::move(*rule);
+  for (const auto& [key, into] :
+       {std::pair{"name"sv, &schedule.name}, std::pair{"tenant"sv, &schedule.tenant},
+        std::pair{"job"sv, &schedule.job}})
+    if (auto done = read(table, key, prefix, any_text, *into); !done) return done.error();
+  return schedule;
+}
+
+Result<void> read_schedule(const toml::table& root, std::vector<ScheduleConfig>& schedule) {
+  const auto* node = root.get("schedule");
+  if (!node) return {};
+  const auto* list = node->as_array();
+  if (!list) return at(node->source(), "schedule", "the value is not a list", "write [[schedule]]");
+  schedule.clear();
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto prefix = "schedule[" + std::to_string(i) + "].";
+    const auto* table = list->get(i)->as_table();
+    if (!table) return at(list->get(i)->source(), prefix, "the entry is not a table");
+    auto scheduled = read_scheduled(*table, prefix);
+    if (!scheduled) return scheduled.error();
+    for (const auto& other : schedule)
+      if (other.name == scheduled->name)
+        return at(table->source(), prefix + "name",
+                  "the name " + quote(scheduled->name) + " is given twice");
+    schedule.push_back(std::move(*scheduled));
+  }
+  return {};
+}
+
 Result<BackfillMode> read_mode(const std::string& text) {
   if (const auto mode = parse_backfill_mode(text)) return *mode;
   Error error = invalid(quote(text) + " is no way to backfill");
@@ -348,6 +501,8 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read_fillers(root, config); !done) return done;
   if (auto done = read(root, "gang_repair", "", parse_duration, config.gang_repair); !done)
     return done;
+  if (auto done = read_maintenance(root, config.maintenance); !done) return done;
+  if (auto done = read_schedule(root, config.schedule); !done) return done;
   return read_queues(root, config.queues.queues);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "control/window_calendar.h"
 #include "engine/backfill_options.h"
 #include "engine/filler_options.h"
 #include "model/queue.h"
@@ -23,6 +24,15 @@ struct MachineLinksConfig {
   std::string machine;  // path of the file
   LinkFacts facts;
   friend bool operator==(const MachineLinksConfig&, const MachineLinksConfig&) = default;
+};
+
+// Jobs that are submitted by a rule of local time.
+struct ScheduleConfig {
+  std::string name;
+  std::optional<LocalRule> rule;  // always there once it is read
+  std::string tenant = "default";
+  std::string job;  // path of a job file
+  friend bool operator==(const ScheduleConfig&, const ScheduleConfig&) = default;
 };
 
 struct DaemonConfig {
@@ -53,6 +63,9 @@ struct DaemonConfig {
   // For so long a gang that lost a node keeps its other places; zero: not at all.
   Duration gang_repair{};
   QueueConfiguration queues;
+  // When which nodes are closed.
+  std::vector<WindowRule> maintenance;
+  std::vector<ScheduleConfig> schedule;
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;
 };
@@ -78,6 +91,17 @@ struct DaemonConfig {
 //   weight = 2
 //   guaranteed = { cpu = "32", devices = { gpu = "4" } }
 //   each_tenant = { running_jobs = 5, devices = { gpu = "4" } }
+//   [[maintenance]]
+//   name = "firmware"
+//   domains = ["rack:r1"]
+//   cron = "30 2 * * sun"
+//   zone = "America/New_York"
+//   for = "2h"
+//   [[schedule]]
+//   name = "nightly"
+//   cron = "30 2 * * *"
+//   zone = "America/New_York"
+//   job = "/etc/gridfold/nightly.yaml"
 //   [links]
 //   machine = "/etc/gridfold/dgx.xml"
 //   network = "infiniband"

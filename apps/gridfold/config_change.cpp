@@ -44,6 +44,8 @@ std::optional<std::string> fixed_key(const DaemonConfig& a, const DaemonConfig& 
   if (a.learned_run_times != b.learned_run_times) return "run_times";
   if (a.consolidate != b.consolidate) return "consolidate";
   if (a.gang_repair != b.gang_repair) return "gang_repair";
+  if (a.maintenance != b.maintenance) return "maintenance";
+  if (a.schedule != b.schedule) return "schedule";
   if (a.fillers.admission != b.fillers.admission) return "fillers";
   if (a.fillers != b.fillers) return "fillers_guaranteed";
   return std::nullopt;

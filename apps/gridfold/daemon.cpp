@@ -19,6 +19,7 @@
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/event_relay.h"
 #include "apps/gridfold/output.h"
+#include "apps/gridfold/scheduled.h"
 #include "apps/gridfold/solve_thread.h"
 #include "backends/local/environment.h"
 #include "backends/local/local_backend.h"
@@ -223,6 +224,10 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   if (!policy) return policy.error();
   ControlOptions options;
   options.queues = config.queues;
+  options.windows = WindowCalendar(config.maintenance);
+  auto scheduled = read_scheduled_jobs(config.schedule);
+  if (!scheduled) return scheduled.error();
+  options.scheduled = JobCalendar(std::move(*scheduled));
   options.reconcile_interval = config.reconcile_interval;
   options.random_bits = random_bits;
   options.on_committed = [this](Instant now, const Decisions& decisions) {

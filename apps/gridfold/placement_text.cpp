@@ -104,6 +104,8 @@ constexpr Sentence kOfLimits[] = {
     {"too_small", "{nodes} never have enough {resource}", "{nodes} 个始终缺少足够的 {resource}"},
     {"down", "{nodes} are down", "{nodes} 个失联"},
     {"drained", "{nodes} are drained", "{nodes} 个已排空"},
+    {"maintenance", "{nodes} are closed for maintenance, or would be before it has ended",
+     "{nodes} 个正在维护，或在其结束之前将进入维护"},
     {"reserved", "{nodes} are reserved for others", "{nodes} 个已为其他作业保留"},
     {"in_use", "{nodes} have too little free {resource}", "{nodes} 个空闲 {resource} 不足"},
     {"domain", "{nodes} lie in no domain that holds it all", "{nodes} 个所在的域都放不下整个作业"},

@@ -118,6 +118,12 @@ constexpr Sentence kSentences[] = {
      "{tasks} 个任务已占有位置，待角色 {role} 运行后启动。"},
     {ReasonCode::kRoleDown, "Role {role}, which others start after, did not run for {after_ns}.",
      "其他角色所依赖的角色 {role} 已有 {after_ns} 未运行。"},
+    {ReasonCode::kMaintenance,
+     "Maintenance \"{window}\" of {nodes} nodes from {from_ns} to {until_ns}: with its {run_ns} "
+     "the "
+     "job would last into it.",
+     "维护“{window}”：{nodes} 个节点，自 {from_ns} 至 {until_ns}；该作业需运行 "
+     "{run_ns}，将与之重叠。"},
     {ReasonCode::kRequeued, "Put back into the queue by {by}.", "被 {by} 重新排队。"},
     {ReasonCode::kDependencyNeverMet,
      "Job {job} has ended in a way that never meets the condition \"{condition}\".",
@@ -144,6 +150,22 @@ constexpr Sentence kMoved = {ReasonCode::kResized, "Moves to other places with i
 constexpr Sentence kWrongNumber = {ReasonCode::kRoundMissed,
                                    "The round gave it {tasks} tasks, which it cannot have.",
                                    "本轮分配给它 {tasks} 个任务，超出其允许范围。"};
+
+// Maintenance where nobody knows how long the job runs, where it could run up to
+// then, and of one that was stopped.
+constexpr Sentence kOpenEnded = {
+    ReasonCode::kMaintenance,
+    "Maintenance \"{window}\" of {nodes} nodes from {from_ns} to {until_ns}: the job has no "
+    "time_limit, so it may last into it.",
+    "维护“{window}”：{nodes} 个节点，自 {from_ns} 至 {until_ns}；该作业没有 "
+    "time_limit，可能与之重叠。"};
+constexpr Sentence kClosed = {
+    ReasonCode::kMaintenance,
+    "Maintenance \"{window}\" closes {nodes} nodes from {from_ns} to {until_ns}.",
+    "维护“{window}”在 {from_ns} 至 {until_ns} 关闭 {nodes} 个节点。"};
+constexpr Sentence kStoppedFor = {
+    ReasonCode::kMaintenance, "Stopped for maintenance \"{window}\" of node {node}, to {until_ns}.",
+    "因节点 {node} 的维护“{window}”而停止，至 {until_ns}。"};
 
 // HeldBack where fillers are kept waiting altogether.
 constexpr Sentence kNoFillers = {ReasonCode::kHeldBack, "No fillers are let in.",
@@ -242,7 +264,8 @@ std::string value_text(const Reason::Param& param, std::string_view resource = {
     return *text;
   }
   const auto number = std::get<std::int64_t>(value);
-  if (name == "until_ns" || name == "at_ns") return to_rfc3339(Instant{number});
+  if (name == "until_ns" || name == "at_ns" || name == "from_ns")
+    return to_rfc3339(Instant{number});
   if (name.ends_with("_ns")) return to_text(Duration{number});
   return is_amount(name) ? amount_text(resource, number, unit) : std::to_string(number);
 }
@@ -271,6 +294,7 @@ constexpr std::pair<std::string_view, std::string_view> kAfterOne[] = {
     {" lie in", " lies in"},
     {" are down", " is down"},
     {" are drained", " is drained"},
+    {" are closed", " is closed"},
     {" are reserved", " is reserved"},
 };
 
@@ -382,6 +406,14 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
     const auto* param = find_param(params, name);
     return param != nullptr && param->second == decltype(param->second)(value);
   };
+  if (*known == ReasonCode::kMaintenance) {
+    if (find_param(params, "node"))
+      say(kStoppedFor);
+    else if (!find_param(params, "run_ns"))
+      say(kOpenEnded);
+    else if (is("run_ns", 0))
+      say(kClosed);
+  }
   if (*known == ReasonCode::kResized) {
     const auto* from = find_param(params, "from");
     const auto* to = find_param(params, "to");

@@ -31,6 +31,9 @@ class LocalRule {
 
   const std::string& cron() const { return text_; }
   std::string zone() const { return zone_.name(); }
+  friend bool operator==(const LocalRule& a, const LocalRule& b) {
+    return a.cron() == b.cron() && a.zone() == b.zone();
+  }
 
  private:
   LocalRule(std::string text, Cron cron, TimeZone zone)

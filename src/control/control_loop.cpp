@@ -142,6 +142,7 @@ struct ControlLoop::State {
   void forget_if_recorded(TaskId task, std::uint32_t attempt);
   void stop(const JobRecord& record, std::uint32_t task, StopCause cause);
   Instant take_turn();
+  Instant next_scheduled() const;
   void committed(Instant now, const Decisions& decisions);
   void stop_what_is_saved(const TaskReported& report);
   bool owns_store();
@@ -182,6 +183,7 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
   if (!revision) return revision.error().with_context("taking over the store");
   s.revision = s.meta_revision = *revision;
   if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
+  s.options.scheduled.begin(s.clock.now());
   s.tell_windows();
   s.run_reconcile(HeldOrders::kMayBeLost);
   return {};
@@ -223,6 +225,8 @@ Result<void> ControlLoop::State::load() {
       const auto id = records::job_of_key(key);
       if (!id) return id.error();
       job_entries.emplace_back(*id, &entry);
+    } else if (key.starts_with("live/schedule/")) {
+      if (auto restored = options.scheduled.restore(key, entry.value); !restored) return restored;
     } else if (key.starts_with("live/key/")) {
       if (GRIDFOLD_PLANTED_BUG(forget_key_on_restart)) continue;
       if (auto restored = keys.restore(key, entry.value); !restored) return restored;
@@ -443,11 +447,32 @@ void ControlLoop::submit(SubmitRequest request, Completion<SubmitAnswer> done) {
   s.submissions.push_back({std::move(answer), std::move(done)});
 }
 
+// One batch for each time. The key keeps it from being submitted twice whatever
+// becomes of this daemon; a batch that is refused is not tried again.
+void ControlLoop::submit_what_is_due() {
+  State& s = *state_;
+  if (s.read_only) return;
+  for (const JobCalendar::Due& due : s.options.scheduled.take_due(s.clock.now())) {
+    SubmitRequest request;
+    request.tenant = due.jobs->tenant;
+    request.idempotency_key = "schedule/" + due.jobs->name + "/" + to_rfc3339(due.at);
+    request.body_digest = request.idempotency_key;
+    for (const JobSpec& job : due.jobs->jobs) request.jobs.emplace_back(job);
+    submit(std::move(request), [](Result<SubmitAnswer>) {});
+  }
+}
+
+// While nothing can be stored, nothing is submitted.
+Instant ControlLoop::State::next_scheduled() const {
+  return read_only ? Instant::never() : options.scheduled.next();
+}
+
 // --- One turn ---
 
 Instant ControlLoop::turn() {
   State& s = *state_;
-  const Instant due = s.take_turn();
+  submit_what_is_due();
+  const Instant due = std::min(s.take_turn(), s.next_scheduled());
   s.next_estimate = Instant::never();
   // While the store cannot be written the engine believes in a turn that is not
   // stored.
@@ -466,7 +491,8 @@ Instant ControlLoop::State::take_turn() {
   const Instant wake = std::min({engine.next_wake(), reconcile_at, windows_at});
   if (fenced_off) return Instant::never();
   if (read_only && !retry_due) return retry_at;
-  if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due)
+  if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due &&
+      !options.scheduled.any_new())
     return wake;
 
   inbox.swap(taken);
@@ -494,7 +520,7 @@ Instant ControlLoop::State::take_turn() {
 // Whether the turn leaves anything for the store: not a job that came and
 // ended within it, when no history is kept.
 bool ControlLoop::State::has_to_store(const Decisions& decisions) const {
-  if (keys.any_new()) return true;
+  if (keys.any_new() || options.scheduled.any_new()) return true;
   const std::size_t nodes = engine.nodes().size();
   for (const NodeId node : decisions.changed_nodes)
     if (node.value < nodes) return true;
@@ -541,6 +567,7 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions,
         records::history_name_key(record->spec->tenant, record->spec->name, id), record->uid);
   }
   keys.put_new(transaction);
+  options.scheduled.put_new(transaction);
   transaction.erase.insert(transaction.erase.end(), expired.begin(), expired.end());
   return transaction;
 }
@@ -549,6 +576,7 @@ void ControlLoop::State::committed(Instant now, const Decisions& decisions) {
   read_only.reset();
   retry_at = Instant::never();
   keys.new_are_stored();
+  options.scheduled.new_are_stored();
   for (const JobId id : decisions.changed_jobs) {
     const JobRecord* record = engine.job(id);
     if (record == nullptr) continue;
@@ -609,6 +637,7 @@ void ControlLoop::State::rejected(const Decisions& decisions, const Error& error
 
 void ControlLoop::State::refuse_waiting() {
   keys.forget_new();
+  options.scheduled.forget_new();
   answer_requests([this] { return Result<void>(why_read_only()); });
   answer_submissions([this](const Submitting&) { return why_read_only(); });
 }

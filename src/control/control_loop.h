@@ -18,6 +18,7 @@
 #include "control/backend.h"
 #include "control/clock.h"
 #include "control/executor.h"
+#include "control/job_calendar.h"
 #include "control/store.h"
 #include "control/window_calendar.h"
 #include "engine/engine.h"
@@ -78,6 +79,8 @@ struct ControlOptions {
   QueueConfiguration queues;
   // When which nodes are closed: configuration as well.
   WindowCalendar windows;
+  // What is submitted at which times.
+  JobCalendar scheduled;
   // How often the backend's whole state is compared with ours; 0: only at start.
   Duration reconcile_interval = Duration::seconds(30);
   // Called with each committed turn's decisions, in order (decision log,
@@ -136,6 +139,8 @@ class ControlLoop {
   Instant next_estimate() const;
 
  private:
+  void submit_what_is_due();
+
   struct State;
   std::unique_ptr<State> state_;
 };

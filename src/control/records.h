@@ -6,6 +6,7 @@
 //   live/node/NAME         spec, drained, dirty devices, reason
 //   live/job/NUMBER        state of a job that has not ended
 //   live/spec/NUMBER       what was submitted, once
+//   live/schedule/NAME     when a scheduled batch is next submitted
 //   live/key/TENANT/KEY    the answer to an idempotent submission
 //   history/job/~NUMBER    an ended job, newest first
 //   history/uid/UID        its number

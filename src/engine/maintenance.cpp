@@ -16,6 +16,7 @@ namespace gridfold {
 
 Instant Engine::State::lasts_until(const EngineJob& job) const {
   if (is_filler(job) || job.by_rounds) return now;
+  if (GRIDFOLD_PLANTED_BUG(window_ahead_overlooked)) return now;
   return end_of(now, planned_run(job.record));
 }
 
@@ -75,7 +76,7 @@ Reason Engine::State::maintenance_of(const EngineJob& job, const std::vector<Nod
                                            {"nodes", static_cast<std::int64_t>(nodes.size())},
                                            {"from_ns", first->from.ns},
                                            {"until_ns", first->until.ns}});
-  const Duration run = planned_run(job.record);
+  const Duration run = until > now ? planned_run(job.record) : Duration{};
   if (run < kForEver) reason.params.emplace_back("run_ns", run.ns);
   return reason;
 }

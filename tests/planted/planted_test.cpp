@@ -59,6 +59,8 @@ constexpr Bug kBugs[] = {
     {"round_cuts_gangs", "I4"},
     {"round_needs_no_quota", "I5"},
     {"repair_never_given_up", "I4"},
+    {"window_ahead_overlooked", "P4"},
+    {"window_stops_nobody", "P4"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -25,6 +25,8 @@
 //   backfill easy                            or conservative
 //   window NAME nodes=n1,n2 | domains=rack:r1 | labels=k:v   from=100 until=400
 //          or cron=30_2_*_*_* zone=America/New_York for=2h   (_ stands for a space)
+//   schedule NAME cron=30_2_*_*_* zone=America/New_York gpu=8 …   submitted at these times
+//   schedules          what the store keeps of them
 //   consolidate                              blocked jobs may have others moved
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
@@ -279,6 +281,12 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
+LocalRule rule_from(const Arguments& arguments) {
+  std::string cron = arguments.text("cron");
+  std::replace(cron.begin(), cron.end(), '_', ' ');
+  return LocalRule::parse(cron, arguments.text("zone", "UTC")).value();
+}
+
 WindowRule window_from(const std::string& name, const Arguments& arguments) {
   WindowRule window;
   window.name = name;
@@ -292,9 +300,7 @@ WindowRule window_from(const std::string& name, const Arguments& arguments) {
     window.where.labels[parts.at(0)] = parts.at(1);
   }
   if (arguments.has("cron")) {
-    std::string cron = arguments.text("cron");
-    std::replace(cron.begin(), cron.end(), '_', ' ');
-    window.rule = LocalRule::parse(cron, arguments.text("zone", "UTC")).value();
+    window.rule = rule_from(arguments);
     window.length = duration(arguments.text("for"));
   } else {
     window.from = time_from(arguments.text("from"));
@@ -393,6 +399,13 @@ class Player {
     }
     if (verb == "remove_queue") return world.remove_queue(words.at(0));
     if (verb == "window") return world.add_window(window_from(words.at(0), arguments)), "";
+    if (verb == "schedule") {
+      const JobSpec job = job_from(arguments);
+      return world.schedule({job.name, rule_from(arguments), job.tenant, {job}},
+                            truth_from(arguments)),
+             "";
+    }
+    if (verb == "schedules") return world.schedules();
     if (verb == "submit") return submit(command.text.substr(7));
     if (verb == "advance") return world.advance_to(time_from(words.at(0)));
     if (verb == "cancel") return world.request(JobCancelRequested{world.job(words.at(0)), by()});

@@ -102,7 +102,9 @@ void World::open() {
   ControlOptions control;
   control.reconcile_interval = kReconcileInterval;
   control.random_bits = [this] { return uuids_.next(); };
+  control.scheduled = JobCalendar(scheduled_);
   control.on_committed = [this](Instant at, const Decisions& decisions) {
+    for (const JobId id : decisions.new_jobs) note_scheduled(id);
     for (const Decision& decision : decisions.list) noted_.emplace_back(at, decision);
   };
   control.windows = WindowCalendar(windows_);
@@ -115,6 +117,30 @@ void World::open() {
   const auto started = loop_->start([this](Event event) { loop_->post(std::move(event)); });
   if (!started) errors_ += "error: " + started.error().describe() + "\n";
   pump();
+}
+
+void World::schedule(ScheduledJobs jobs, TaskTruth truth) {
+  for (const JobSpec& job : jobs.jobs) scheduled_truths_[job.name] = truth;
+  scheduled_.push_back(std::move(jobs));
+}
+
+void World::note_scheduled(JobId id) {
+  const JobRecord* job = loop_->engine().job(id);
+  if (job == nullptr) return;
+  const auto truth = scheduled_truths_.find(job->spec->name);
+  if (truth == scheduled_truths_.end()) return;
+  ids_[job->spec->name] = id;
+  names_[id] = job->spec->name;
+  uids_[job->uid] = job->spec->name;
+  cluster_->set_truth(id, truth->second);
+}
+
+std::string World::schedules() {
+  std::string text;
+  const auto snapshot = store_.load("live/schedule/");
+  for (const KeyValue& entry : snapshot.value().entries)
+    text += entry.key + " " + entry.value + "\n";
+  return text;
 }
 
 // Lets everything happen that is due now.

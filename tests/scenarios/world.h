@@ -35,6 +35,8 @@ class World {
   std::string put_queue(QueueSpec queue);
   std::string remove_queue(const std::string& name);
   void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
+  // Submitted at the times of the rule; they run so.
+  void schedule(ScheduledJobs jobs, TaskTruth truth);
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
@@ -59,6 +61,8 @@ class World {
   // On how many nodes which limit keeps a waiting job's tasks off.
   std::string limits(const std::string& job);
   std::string nodes();
+  // What the store keeps of what is scheduled.
+  std::string schedules();
 
   Instant now() const { return clock_.now(); }
   JobId job(const std::string& name) const { return ids_.at(name); }
@@ -72,6 +76,7 @@ class World {
   void open();
   std::string reconfigure();
   void pump();
+  void note_scheduled(JobId id);
   std::string take_output();
   std::string describe(Instant at, const Decision& decision) const;
   std::string name_of(JobId id) const;
@@ -87,6 +92,8 @@ class World {
   std::vector<QueueSpec> queue_specs_;
   std::vector<LevelLinks> levels_;
   std::vector<WindowRule> windows_;
+  std::vector<ScheduledJobs> scheduled_;
+  std::map<std::string, TaskTruth> scheduled_truths_;  // by the job's name
   SimulatedClusterOptions latencies_;
   class ScriptedFaults;
   ScriptedFaults* faults_ = nullptr;  // owned by the cluster

@@ -6,6 +6,7 @@
 
 #include "simulator/verify/recount.h"
 #include "simulator/verify/topology_check.h"
+#include "simulator/verify/window_check.h"
 
 namespace gridfold::verify {
 namespace {
@@ -109,7 +110,7 @@ void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
     if (is.attempt < was.attempt) fail("I7", name + " has a task whose attempts shrink");
     const bool is_new = is.phase == Phase::kWaiting && was.phase != Phase::kWaiting;
     if (is.attempt != was.attempt || is_new) {
-      check_place(name, was, is);
+      check_place(after, was, is);
       continue;
     }
     if (stage(is.phase) < stage(was.phase))
@@ -134,9 +135,15 @@ void Checker::check_batch(const MirrorJob& job) {
 }
 
 // A new attempt, unless it restarts in place, goes where work may go.
-void Checker::check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is) {
+void Checker::check_place(const MirrorJob& of, const MirrorTask& was, const MirrorTask& is) {
   const bool in_place = holds(was.phase) && was.at == is.at;
   if (in_place || !holds(is.phase)) return;
+  const std::string job = job_text(of.id);
+  if (queues_ != nullptr) {
+    const NodeWindow* window =
+        closing(world_, *queues_, *of.spec, static_cast<std::size_t>(is.at.node), clock_.now());
+    if (window != nullptr) fail("P4", job + " starts where it lasts into " + window->name);
+  }
   const std::string& node = world_.nodes[static_cast<std::size_t>(is.at.node)].name;
   if (mirror_.drained(is.at.node)) fail("I3", job + " is placed on " + node + ", which is drained");
   if ((mirror_.dirty(is.at.node) & is.at.devices) != 0)
@@ -468,7 +475,7 @@ void Checker::check_spread(const Engine& engine) {
     if (job.spec->topology.spread.empty() || job.state != State::kStarting ||
         changed.before.state != State::kPending || changed.before.claims() || planned)
       continue;
-    const Recount recount(world_, mirror_, *queues_, engine.nodes());
+    Recount recount(world_, mirror_, *queues_, engine.nodes(), last_turn_);
     if (const auto wrong = recount.spread_unevenly(job))
       fail("P1", job_text(job.id) + " " + *wrong);
   }
@@ -509,8 +516,33 @@ void Checker::check_plans() {
   }
 }
 
+// Whoever was there when it began has been asked to leave by the first turn since.
+void Checker::check_windows() {
+  for (const NodeWindow& window : world_.windows) {
+    std::set<int> nodes;
+    for (const std::string& name : window.where.nodes) nodes.insert(mirror_.node_index(name));
+    const bool is_on = window.from <= last_turn_ && last_turn_ < window.until;
+    for (const std::uint64_t id : mirror_.live()) {
+      const MirrorJob& job = *mirror_.job(id);
+      for (const MirrorTask& task : job.tasks) {
+        if (is_on && (task.phase == Phase::kHeld || task.phase == Phase::kRunning) &&
+            nodes.count(task.at.node) != 0)
+          fail("P4", job_text(id) + " runs on in " + window.name);
+      }
+      // One whose time has come may be late, and is planned anew.
+      if (!job.plan || job.plan->start_ns <= last_turn_.ns) continue;
+      for (const MirrorPlan::Seat& seat : job.plan->seats) {
+        if (nodes.count(seat.node) != 0 &&
+            closing(world_, *queues_, *job.spec, static_cast<std::size_t>(seat.node),
+                    Instant{job.plan->start_ns}) == &window)
+          fail("P4", job_text(id) + " is promised a time that lasts into " + window.name);
+      }
+    }
+  }
+}
+
 void Checker::check_reasons(const Engine& engine) {
-  const Recount recount(world_, mirror_, *queues_, engine.nodes());
+  Recount recount(world_, mirror_, *queues_, engine.nodes(), last_turn_);
   for (const std::uint64_t id : mirror_.live()) {
     const MirrorJob& job = *mirror_.job(id);
     if (job.state != State::kPending) continue;
@@ -529,7 +561,7 @@ void Checker::check_launches(const Engine& engine, const Decisions& decisions) {
       decisions.list.begin(), decisions.list.end(),
       [](const Decision& decision) { return std::holds_alternative<LaunchTask>(decision); });
   if (!any || queues_ == nullptr) return;
-  Recount recount(world_, mirror_, *queues_, engine.nodes());
+  Recount recount(world_, mirror_, *queues_, engine.nodes(), last_turn_);
   if (const auto wrong = recount.check_launches(decisions)) fail(wrong->invariant, wrong->text);
 }
 

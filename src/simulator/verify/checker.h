@@ -31,7 +31,9 @@ struct Violation {
 
 class Checker {
  public:
-  explicit Checker(const World& world) : world_(world), mirror_(world), uses_(world.nodes.size()) {}
+  // Both outlive it.
+  Checker(const World& world, const Clock& clock)
+      : world_(world), clock_(clock), mirror_(world), uses_(world.nodes.size()) {}
 
   // The queues that the owning daemon was started with.
   void set_queues(const std::vector<QueueSpec>& queues) { queues_ = &queues; }
@@ -40,6 +42,8 @@ class Checker {
   // The daemon is about to take the store over: its next commit makes it the owner.
   void taking_over(int daemon) { candidate_ = daemon; }
   void stored(const Transaction& transaction, Revision revision, int daemon);
+  // The owner has taken a turn, and it is stored.
+  void turn_taken(Instant now) { last_turn_ = now; }
   void daemon_started();  // what was decided and not heard of is as it is stored
   void decided(const Decisions& decisions);
   void acknowledged(std::size_t batch, const SubmitAnswer& answer);
@@ -57,6 +61,8 @@ class Checker {
   void check_repairs(Instant now);
   // Room is not promised twice for one time.
   void check_plans();
+  // Nothing runs on in a window, nor is promised to.
+  void check_windows();
   // Right after the turn was stored: what it says of its launches.
   void check_launches(const Engine& engine, const Decisions& decisions);
   // Once nothing fails any more and all is over: nothing is left behind.
@@ -71,7 +77,7 @@ class Checker {
   void check_record(const MirrorJob& before, const MirrorJob& after);
   void check_gang(const MirrorJob& job);
   void check_batch(const MirrorJob& job);
-  void check_place(const std::string& job, const MirrorTask& was, const MirrorTask& is);
+  void check_place(const MirrorJob& job, const MirrorTask& was, const MirrorTask& is);
   // What counts against limits, by queue and by queue and tenant. What jobs of the
   // rounds are promised does not yet: they change places with each other.
   struct FirmUse {
@@ -86,6 +92,8 @@ class Checker {
   void check_presence(const SimulatedCluster::Presence& presence, int node);
 
   const World& world_;
+  const Clock& clock_;
+  Instant last_turn_{};
   Mirror mirror_;
   const std::vector<QueueSpec>* queues_ = nullptr;
   int owner_ = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "simulator/verify/device_rules.h"
+#include "simulator/verify/window_check.h"
 
 namespace gridfold::verify {
 namespace {
@@ -42,8 +43,8 @@ Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::ui
 }
 
 Recount::Recount(const World& world, const Mirror& mirror, const std::vector<QueueSpec>& queues,
-                 std::span<const NodeRecord> nodes)
-    : world_(world), mirror_(mirror), queues_(queues) {
+                 std::span<const NodeRecord> nodes, Instant now)
+    : world_(world), mirror_(mirror), queues_(queues), now_is_(now) {
   // What the nodes will hold once all that leaves has left, claims included.
   std::vector<NodeUse>& planned = planned_use_;
   planned.resize(world.nodes.size());
@@ -83,12 +84,21 @@ Recount::Recount(const World& world, const Mirror& mirror, const std::vector<Que
     }
     empty_.back().known = room.known;
     room.takes_tasks = room.known && room.up && !mirror.drained(node);
+    serves_.push_back(room.takes_tasks);
     actual_.push_back(room);
     without_fillers_.push_back(room_of(spec, for_good[n], mirror.dirty(node)));
     without_fillers_.back().known = room.known;
     planned_.push_back(room_of(spec, planned[n], mirror.dirty(node)));
     planned_.back().known = room.known;
     now_.push_back(room_for_new(n));
+  }
+}
+
+void Recount::look_at(const MirrorJob& job) {
+  if (world_.windows.empty()) return;
+  for (std::size_t n = 0; n < now_.size(); ++n) {
+    actual_[n].takes_tasks = now_[n].takes_tasks =
+        serves_[n] && closing(world_, queues_, *job.spec, n, now_is_) == nullptr;
   }
 }
 
@@ -266,7 +276,8 @@ TopologyReach Recount::reach(const JobSpec& spec, const std::vector<Room>& rooms
   });
 }
 
-std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) const {
+std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) {
+  look_at(job);
   return verify::spread_unevenly(world_, job, [&](int node, const Role& role) -> std::int64_t {
     const auto n = static_cast<std::size_t>(node);
     return actual_[n].takes_tasks ? slots(now_[n], role.each) : 0;
@@ -281,6 +292,31 @@ bool Recount::never(const MirrorJob& job) const {
   }
   return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
                      [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
+}
+
+// It counts the nodes that could hold a task and are closed to it, and names the
+// first window.
+std::optional<std::string> Recount::untrue_maintenance(const MirrorJob& job,
+                                                       const Reason& reason) const {
+  if (job.spec->roles.size() > 1) return std::nullopt;  // it does not say of which role it speaks
+  std::int64_t nodes = 0;
+  const NodeWindow* first = nullptr;
+  for (std::size_t n = 0; n < now_.size(); ++n) {
+    if (!serves_[n] || slots(empty_[n], job.spec->roles[0].each) == 0) continue;
+    const NodeWindow* window = closing(world_, queues_, *job.spec, n, now_is_);
+    if (window == nullptr) continue;
+    ++nodes;
+    if (first == nullptr || window->from < first->from) first = window;
+  }
+  if (nodes != reason.number("nodes"))
+    return "Maintenance says nodes=" + std::to_string(reason.number("nodes")) + ", counted " +
+           std::to_string(nodes);
+  if (first->from.ns != reason.number("from_ns")) return "its first window begins at another time";
+  auto run = known_run(world_, queues_, *job.spec);
+  if (job.filler() || world_.goes_by_rounds(*job.spec)) run = Duration{};
+  if (reason.number("run_ns") != (run.is_unlimited() ? -1 : run.bound().ns))
+    return "it may run for another time";
+  return std::nullopt;
 }
 
 // Some node has room for it as soon as all that leaves has left and the fillers
@@ -304,6 +340,8 @@ bool Recount::fillers_in_the_way(const MirrorJob& job) const {
     if (promised) continue;
     // What still leaves will wake it: a filler may slip in until then.
     if (actual_[n].cpu != planned_[n].cpu) continue;
+    // Nobody is stopped for the last minute before it is too late.
+    if (closing(world_, queues_, *job.spec, n, now_is_, Duration::minutes(1)) != nullptr) continue;
     if (actual_[n].takes_tasks && slots(without_fillers_[n], request) > 0 &&
         slots(planned_[n], request) == 0)
       return true;
@@ -442,6 +480,7 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       }
       return counted("position", position);
     }
+    case ReasonCode::kMaintenance: return untrue_maintenance(job, reason);
     case ReasonCode::kWaitsForRound:
       return world_.goes_by_rounds(*job.spec) ? std::nullopt
                                               : std::optional("no round decides about it");
@@ -458,7 +497,8 @@ bool Recount::takes_turns() const {
 }
 
 std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
-                                             const std::vector<Reason>& reasons) const {
+                                             const std::vector<Reason>& reasons) {
+  look_at(job);
   if (reasons.empty()) return Wrong{"C8", "it waits without a reason"};
   for (const Reason& reason : reasons) {
     if (const auto why = untrue(job, reason)) return Wrong{"I13", *why};

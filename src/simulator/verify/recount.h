@@ -22,18 +22,19 @@ std::map<std::string, std::int64_t> bounds_of(const QueueLimit& limit);
 
 class Recount {
  public:
-  // `nodes`: as the engine tells them, for whether they are up.
+  // `nodes`: as the engine tells them, for whether they are up; `now`: of its
+  // last step.
   Recount(const World& world, const Mirror& mirror, const std::vector<QueueSpec>& queues,
-          std::span<const NodeRecord> nodes);
+          std::span<const NodeRecord> nodes, Instant now);
 
   struct Wrong {
     std::string invariant;  // "I13", "C8" or "I9"
     std::string text;
   };
-  std::optional<Wrong> check(const MirrorJob& job, const std::vector<Reason>& reasons) const;
+  std::optional<Wrong> check(const MirrorJob& job, const std::vector<Reason>& reasons);
 
   // Whether each node is counted once, under the first limit that binds on it.
-  std::optional<Wrong> check(const MirrorJob& job, const std::vector<RoleLimits>& limits) const;
+  std::optional<Wrong> check(const MirrorJob& job, const std::vector<RoleLimits>& limits);
 
   // Whether what the turn that was just stored says of its launches is true. They
   // are taken back, last first, so that each is judged by the room it found: no
@@ -44,7 +45,7 @@ class Recount {
   bool never(const MirrorJob& job) const;
 
   // The job has just started, and its tasks could be spread more evenly.
-  std::optional<std::string> spread_unevenly(const MirrorJob& job) const;
+  std::optional<std::string> spread_unevenly(const MirrorJob& job);
 
  private:
   struct Device {
@@ -65,6 +66,8 @@ class Recount {
     std::vector<Device> devices;
   };
   Room room_for_new(std::size_t node) const;
+  // From now on nodes that are closed to this job take no tasks.
+  void look_at(const MirrorJob& job);
   static Room room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty);
   static std::int64_t units(const Device& device, const DeviceRequest& group);
   static std::int64_t slots(const Room& room, const TaskRequest& request);
@@ -98,6 +101,7 @@ class Recount {
     std::int64_t need = 0, limit = 0, used = 0;
   };
   std::vector<Quota> quotas(const MirrorJob& job, bool counting_use) const;
+  std::optional<std::string> untrue_maintenance(const MirrorJob& job, const Reason& reason) const;
   std::optional<std::string> untrue_quota(const MirrorJob& job, const Reason& reason) const;
   const QueueSpec* configured(const std::string& queue) const;
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;
@@ -115,6 +119,8 @@ class Recount {
   // By node of the world: empty; for new tasks; less all that is held; once all
   // that leaves has left; and without fillers as well.
   std::vector<Room> empty_, now_, actual_, planned_, without_fillers_;
+  std::vector<bool> serves_;  // by node: up and not drained
+  Instant now_is_{};
   bool any_claim_ = false;
   std::vector<NodeUse> use_, planned_use_;  // by node of the world
   std::vector<bool> claimed_;

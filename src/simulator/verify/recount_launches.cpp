@@ -78,6 +78,7 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
     for (NodeUse* use : {&use_[n], &planned_use_[n]})
       add_use(world_.nodes[n], job.request(index), task.at.devices, task.at.start, -1, *use);
     now_[n] = room_for_new(n);
+    look_at(job);
     const auto wrong = job.home ? untrue_in_domain(job, index) : untrue_choice(job, index);
     if (wrong)
       return Wrong{"I13", "job " + std::to_string(job.id) + " task " + std::to_string(index) +

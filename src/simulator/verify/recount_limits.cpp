@@ -55,7 +55,8 @@ Recount::Limit Recount::limit_on(std::size_t n, const TaskRequest& request) cons
   };
   if (slots(empty_[n], request) == 0) return short_of(empty_[n], "too_small");
   if (!actual_[n].up) return {"down", "", ""};
-  if (!actual_[n].takes_tasks) return {"drained", "", ""};
+  if (!serves_[n]) return {"drained", "", ""};
+  if (!actual_[n].takes_tasks) return {"maintenance", "", ""};
   if (slots(now_[n], request) > 0) return {"has_room", "", ""};
   if (claimed_[n] && slots(actual_[n], request) > 0) return {"reserved", "", ""};
   return short_of(now_[n], "in_use");
@@ -86,7 +87,8 @@ bool Recount::within_reach(const MirrorJob& job, std::size_t n) const {
 }
 
 std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
-                                             const std::vector<RoleLimits>& limits) const {
+                                             const std::vector<RoleLimits>& limits) {
+  look_at(job);
   if (limits.size() != job.spec->roles.size()) return Wrong{"I13", "limits of other roles"};
   for (std::size_t r = 0; r < limits.size(); ++r) {
     std::map<Limit, std::int64_t> mine;

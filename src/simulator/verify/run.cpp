@@ -36,7 +36,7 @@ class Run {
         world_(draw_world(request.seed)),
         store_(request.make_store()),
         disk_(*store_),
-        checker_(world_),
+        checker_(world_, clock_),
         uuids_(request.seed, "verify.uuid"),
         samples_(request.seed, "verify.samples"),
         answered_(world_.batches.size()) {
@@ -151,9 +151,13 @@ class Run {
     engine.gang_repair = world_.gang_repair;
     ControlOptions control;
     control.queues.queues = world_.queues[queues];
+    control.windows = window_calendar();
     control.reconcile_interval = world_.reconcile_interval;
     control.random_bits = [this] { return uuids_.next(); };
-    control.on_committed = [this](Instant, const Decisions& decisions) { heard(decisions); };
+    control.on_committed = [this](Instant now, const Decisions& decisions) {
+      checker_.turn_taken(now);
+      heard(decisions);
+    };
     auto policy = make_policy(world_.policy, {.settings = world_.policy_settings});
     if (!policy) return checker_.fail("I1", policy.error().describe());
     daemon.loop =
@@ -186,6 +190,13 @@ class Run {
     after(kDaemonRetry, [this, queues] {
       if (!daemon_) start(queues);
     });
+  }
+
+  WindowCalendar window_calendar() const {
+    std::vector<WindowRule> rules;
+    for (const NodeWindow& window : world_.windows)
+      rules.push_back({window.name, window.where, window.from, window.until, std::nullopt, {}});
+    return WindowCalendar(std::move(rules));
   }
 
   // kill -9, and the next daemon a while later.
@@ -408,7 +419,8 @@ class Run {
       if (mirror.job(id)->state != State::kPending) return mirror.job(id);
     }
     if (mirror.live().empty()) return nullptr;
-    const Recount recount(world_, mirror, world_.queues[queues_], daemon_->loop->engine().nodes());
+    const Recount recount(world_, mirror, world_.queues[queues_], daemon_->loop->engine().nodes(),
+                          clock_.now());
     for (const std::uint64_t id : mirror.live()) {
       const MirrorJob& job = *mirror.job(id);
       // Several roles may fit one by one and not together: not judged.
@@ -459,6 +471,7 @@ class Run {
     checker_.check_spread(engine);
     if (world_.gang_repair > Duration{}) checker_.check_repairs(clock_.now());
     if (world_.backfill.mode != BackfillMode::kNone) checker_.check_plans();
+    if (!world_.windows.empty()) checker_.check_windows();
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {
       if (const auto broken = engine.check_invariants()) checker_.fail("I14", *broken);

@@ -437,6 +437,30 @@ void draw_wishes(std::uint64_t seed, World& world) {
   }
 }
 
+// In a fifth of the worlds nodes are closed for a while, and more jobs say how
+// long they may run.
+void draw_windows(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.windows");
+  if (!random.chance(1, 5)) return;
+  const std::int64_t count = random.between(1, 6);
+  for (std::int64_t i = 0; i < count; ++i) {
+    NodeWindow window;
+    window.name = "window-" + std::to_string(i);
+    window.from = Instant{} + Duration{random.between(0, world.quiet.ns * 8 / 10)};
+    window.until = window.from + Duration{random.between(1, (world.quiet - window.from).ns - 1)};
+    for (const NodeSpec& node : world.nodes) {
+      if (random.chance(1, 3)) window.where.nodes.push_back(node.name);
+    }
+    if (!window.where.empty()) world.windows.push_back(std::move(window));
+  }
+  for (PlannedBatch& batch : world.batches) {
+    for (PlannedJob& job : batch.jobs) {
+      if (job.spec.time_limit.is_unlimited() && random.chance(2, 3))
+        job.spec.time_limit = seconds_between(random, 60, 900);
+    }
+  }
+}
+
 // What users, operators, disks and machines do in between.
 void draw_disturbances(std::uint64_t seed, std::size_t jobs, World& world) {
   RandomStream random(seed, "world.actions");
@@ -549,6 +573,7 @@ World draw_world(std::uint64_t seed) {
   draw_rounds(seed, world);
   draw_repair(seed, world);
   draw_role_order(seed, world);
+  draw_windows(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

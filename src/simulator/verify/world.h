@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/node_window.h"
 #include "simulator/fault_plan.h"
 #include "simulator/simulated_cluster.h"
 
@@ -82,6 +83,7 @@ struct World {
   Duration gang_repair{};
   // Configurations of the queues; the first is the one at the start and at the end.
   std::vector<std::vector<QueueSpec>> queues;
+  std::vector<NodeWindow> windows;  // by the names of nodes; over before it is quiet
   SimulatedClusterOptions cluster;
   FaultRates faults;
   Duration reconcile_interval;

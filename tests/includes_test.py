@@ -22,14 +22,15 @@ ALLOWED = {
     "control": ["policies", "wire", "calendar"],
     "devices": ["topology"],
     "accounting": ["engine"],
-    "simulator": ["control", "accounting", "devices"],
+    "doctor": ["control", "accounting"],
+    "simulator": ["doctor", "devices"],
     "backends": ["control", "devices"],
     "stores": ["control"],
-    "api": ["control", "accounting"],
+    "api": ["doctor"],
     "client": ["wire"],
 }
 # The decision core takes time, randomness and data as arguments.
-PURE = ["topology", "engine", "policies", "forecast", "planner", "control", "accounting"]
+PURE = ["topology", "engine", "policies", "forecast", "planner", "control", "accounting", "doctor"]
 IMPURE = re.compile(
     r"system_clock|steady_clock|std::thread|random_device|\brand\(|[io]fstream|::socket\(|getenv|"
     r"\bsleep(_for)?\b|\bfork\(|(?<!\w)::open\("

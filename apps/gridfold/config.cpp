@@ -25,7 +25,8 @@ constexpr std::array kKeys = {"state"sv,           "listen"sv,
                               "default_run"sv,     "run_times"sv,
                               "consolidate"sv,     "backfill_order"sv,
                               "fillers"sv,         "fillers_guaranteed"sv,
-                              "maintenance"sv,     "schedule"sv};
+                              "maintenance"sv,     "schedule"sv,
+                              "gang_repair"sv};
 constexpr std::array kScheduleKeys = {"name"sv, "cron"sv, "zone"sv, "tenant"sv, "job"sv};
 constexpr std::array kWindowKeys = {"name"sv,  "nodes"sv, "domains"sv, "labels"sv, "from"sv,
                                     "until"sv, "cron"sv,  "zone"sv,    "for"sv};
@@ -493,13 +494,16 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
     return done;
   if (auto done = read_links(root, config.links); !done) return done;
   if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
-  if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
+  if (auto done = read(root, "usage_half_life", "", parse_duration, config.queues.usage_half_life);
+      !done)
     return done;
   if (auto done = read_backfill(root, config); !done) return done;
   if (auto done = read_fillers(root, config); !done) return done;
   if (auto done = read_maintenance(root, config.maintenance); !done) return done;
   if (auto done = read_schedule(root, config.schedule); !done) return done;
-  return read_queues(root, config.queues);
+  if (auto done = read(root, "gang_repair", "", parse_duration, config.gang_repair); !done)
+    return done;
+  return read_queues(root, config.queues.queues);
 }
 
 Result<void> read_config_file(const std::string& path, DaemonConfig& config) {

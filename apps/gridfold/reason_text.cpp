@@ -108,6 +108,16 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kReclaimed,
      "Stopped for job {by}: queue {queue} is guaranteed what this job's queue had borrowed.",
      "为作业 {by} 停止：本作业所在队列借用了队列 {queue} 的保证配额。"},
+    {ReasonCode::kWaitsForRepair,
+     "Repair: waits for {tasks} tasks' places until {until_ns}; {kept} places are kept for it.",
+     "修复：在 {until_ns} 之前等待 {tasks} 个任务的位置；已为其保留 {kept} 个位置。"},
+    {ReasonCode::kRepairGivenUp,
+     "What its gang had lost was not found within {after_ns}; its other places are no longer kept.",
+     "{after_ns} 内未能为任务组找回所失去的位置；其余位置不再保留。"},
+    {ReasonCode::kWaitsForRole, "{tasks} tasks hold their places and start once role {role} runs.",
+     "{tasks} 个任务已占有位置，待角色 {role} 运行后启动。"},
+    {ReasonCode::kRoleDown, "Role {role}, which others start after, did not run for {after_ns}.",
+     "其他角色所依赖的角色 {role} 已有 {after_ns} 未运行。"},
     {ReasonCode::kMaintenance,
      "Maintenance \"{window}\" of {nodes} nodes from {from_ns} to {until_ns}: with its {run_ns} "
      "the "

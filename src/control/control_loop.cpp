@@ -193,7 +193,8 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
 void ControlLoop::State::tell_windows() {
   const Instant now = clock.now();
   windows_at = options.windows.next(now);
-  if (!options.windows.empty()) inbox.push(WindowsPlanned{options.windows.windows(now)});
+  if (!options.windows.empty() || !engine.windows().empty())
+    inbox.push(WindowsPlanned{options.windows.windows(now)});
 }
 
 Result<void> ControlLoop::State::load() {
@@ -238,7 +239,7 @@ Result<void> ControlLoop::State::load() {
             [](const NodeRecord& a, const NodeRecord& b) { return a.id < b.id; });
   std::map<std::string, NodeId, std::less<>> by_name;
   std::vector<Event> events;
-  for (const QueueSpec& queue : options.queues) events.emplace_back(QueueConfigured{queue});
+  events.emplace_back(QueuesConfigured{options.queues});
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].id = NodeId(static_cast<std::uint32_t>(i));
     by_name[nodes[i].spec.name] = nodes[i].id;
@@ -257,7 +258,7 @@ Result<void> ControlLoop::State::load() {
     record->spec = spec->second;
     if (GRIDFOLD_PLANTED_BUG(crash_after_queue_deletion)) {
       const bool there =
-          std::any_of(options.queues.begin(), options.queues.end(),
+          std::any_of(options.queues.queues.begin(), options.queues.queues.end(),
                       [&](const QueueSpec& q) { return q.name == record->spec->queue; });
       if (!there) return corrupt("record " + entry->key + " names a queue that is gone");
     }
@@ -329,6 +330,23 @@ void ControlLoop::request(Event event, Completion<void> done) {
   if (!allowed) return done(allowed);
   s.inbox.push(std::move(event), Source::kUser);
   s.requests.push_back(std::move(done));
+}
+
+void ControlLoop::reconfigure(QueueConfiguration queues, Duration reconcile_interval,
+                              Completion<void> done) {
+  request(QueuesConfigured{std::move(queues)},
+          [s = state_.get(), reconcile_interval, done = std::move(done)](Result<void> taken) {
+            if (taken && s->options.reconcile_interval != reconcile_interval) {
+              s->options.reconcile_interval = reconcile_interval;
+              s->reconcile_at = s->clock.now();  // and from now on by the new one
+            }
+            done(std::move(taken));
+          });
+}
+
+void ControlLoop::set_windows(WindowCalendar windows) {
+  state_->options.windows = std::move(windows);
+  state_->windows_at = state_->clock.now();
 }
 
 // Edges whose parent is still to end. An edge that can never be met any more

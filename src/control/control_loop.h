@@ -76,7 +76,7 @@ enum class History : std::uint8_t { kKeep, kDrop };
 struct ControlOptions {
   History history = History::kKeep;
   // The queues there are: configuration, not records.
-  std::vector<QueueSpec> queues = {QueueSpec{}};
+  QueueConfiguration queues;
   // When which nodes are closed: configuration as well.
   WindowCalendar windows;
   // What is submitted at which times.
@@ -109,6 +109,11 @@ class ControlLoop {
   // A user's or operator's request (JobCancelRequested, NodeDrainRequested, …).
   // Refused with kNotFound or kConflict when it names nothing or cannot apply.
   void request(Event event, Completion<void> done);
+  // Takes over another configuration of the queues, whole or not at all, and of
+  // how often to reconcile. Running work goes on, whatever it now exceeds.
+  void reconfigure(QueueConfiguration queues, Duration reconcile_interval, Completion<void> done);
+  // Takes over another calendar of windows.
+  void set_windows(WindowCalendar windows);
   // A fact from the backend.
   void post(Event event);
 

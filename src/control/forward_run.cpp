@@ -21,13 +21,21 @@ ForwardUsage held_by(const TaskRequest& each) {
   return held;
 }
 
+// As far as anyone can say: the median of what runs like it took.
+WholeRun likely_runs(const RunOutcomes& outcomes, Duration default_run) {
+  return [&outcomes, default_run](const JobRecord& job, const QueueSpec* queue, Duration ran) {
+    const auto longest = queue != nullptr ? queue->longest_run : Limit<Duration>{};
+    return outcomes.whole_run(guess_run(job, longest, default_run), ran, 500);
+  };
+}
+
 class Course {
  public:
   Course(const EngineSnapshot& snapshot, const RunOutcomes& outcomes, Policies policies,
          const ForwardOptions& options)
       : snapshot_(snapshot),
         options_(options),
-        world_(outcomes, options.default_run),
+        world_(likely_runs(outcomes, options.default_run)),
         engine_(fork_without_jobs(snapshot, std::move(policies))),
         answer_(std::make_shared<ForwardAnswer>()) {
     answer_->from = answer_->reached = snapshot.at;

@@ -10,6 +10,15 @@ bool keeps_work(const JobRecord& job) {
   return job.spec->checkpoint.has_value() || job.spec->training.has_value();
 }
 
+// Of a run that lasted so long: whoever was not asked has saved whole intervals.
+Duration kept_work(const JobRecord& job, Duration ran, const Reason& why) {
+  if (why.code != ReasonCode::kNodeLost) return ran;
+  const auto& checkpoint = job.spec->checkpoint;
+  if (!checkpoint || !checkpoint->interval.is_known() || checkpoint->interval.value().ns <= 0)
+    return {};
+  return Duration{ran.ns - ran.ns % checkpoint->interval.value().ns};
+}
+
 // From the order to stop until nothing is left.
 Duration stop_time(const JobRecord& job) {
   if (job.save_time) return *job.save_time;
@@ -24,13 +33,9 @@ void ForwardWorld::expect(Instant at, What what, TaskId task, std::uint32_t numb
   due_.push({at, order_++, what, task, number});
 }
 
-RunGuess ForwardWorld::guess(const JobRecord& job, const QueueSpec* queue) const {
-  return guess_run(job, queue != nullptr ? queue->longest_run : Limit<Duration>{}, default_run_);
-}
-
 void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
   std::unordered_map<std::string_view, const QueueSpec*> queues;
-  for (const QueueSpec& queue : snapshot.queues) queues[queue.name] = &queue;
+  for (const QueueSpec& queue : snapshot.queues.queues) queues[queue.name] = &queue;
   for (const JobRecord& job : snapshot.jobs) {
     if (job.state == JobState::kPending) continue;
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {
@@ -42,17 +47,18 @@ void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
         expect(snapshot.at + stop_time(job), What::kGone, id, task.attempt);
     }
     if (job.stopping != StopCause::kNone || job.started_at.is_never()) continue;
+    begun_[job.id] = job.started_at;
     const auto queue = queues.find(job.spec->queue);
     const Duration ran = std::max(snapshot.at - job.started_at, Duration{});
-    const Duration whole =
-        outcomes_.whole_run(guess(job, queue == queues.end() ? nullptr : queue->second), ran, 500);
+    const Duration whole = whole_run_(job, queue == queues.end() ? nullptr : queue->second, ran);
     expect(std::max(job.started_at + whole, snapshot.at), What::kJobEnds, {job.id, 0},
            static_cast<std::uint32_t>(job.runs));
   }
 }
 
 void ForwardWorld::begin_run(const Engine& engine, const JobRecord& job, Instant now) {
-  Duration run = outcomes_.whole_run(guess(job, engine.queue(job.spec->queue)), {}, 500);
+  begun_[job.id] = now;
+  Duration run = whole_run_(job, engine.queue(job.spec->queue), {});
   if (const auto done = done_.find(job.id); done != done_.end())
     run = std::max(run - done->second, Duration::nanoseconds(1));
   expect(now + run, What::kJobEnds, {job.id, 0}, static_cast<std::uint32_t>(job.runs));
@@ -70,8 +76,9 @@ void ForwardWorld::follow(const Engine& engine, const Decisions& decisions, Inst
       const JobRecord* job = engine.job(change->job);
       if (job == nullptr) continue;
       if (change->to == JobState::kStarting) begin_run(engine, *job, now);
-      if (change->to == JobState::kStopping && keeps_work(*job))
-        done_[job->id] = done_[job->id] + (now - job->started_at);
+      const bool stops = change->to == JobState::kStopping || change->to == JobState::kPending;
+      if (change->from == JobState::kRunning && stops && keeps_work(*job))
+        done_[job->id] = done_[job->id] + kept_work(*job, now - begun_[job->id], change->reason);
     }
   }
 }

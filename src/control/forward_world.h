@@ -1,21 +1,24 @@
-// Where the orders of a forward run go: tasks that exist only as times at which
-// they will end.
+// Where the orders of a run on a copy of the engine go: tasks that exist only as
+// times at which they will end.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <queue>
 #include <unordered_map>
 #include <vector>
 
 #include "control/engine_fork.h"
-#include "control/run_outcomes.h"
 
 namespace gridfold {
 
+// How long the work of a job lasts in all when it has lasted so long already.
+// The queue is null when there is none of its name.
+using WholeRun = std::function<Duration(const JobRecord&, const QueueSpec*, Duration ran)>;
+
 class ForwardWorld {
  public:
-  ForwardWorld(const RunOutcomes& outcomes, Duration default_run)
-      : outcomes_(outcomes), default_run_(default_run) {}
+  explicit ForwardWorld(WholeRun whole_run) : whole_run_(std::move(whole_run)) {}
 
   // What the snapshot's jobs do already.
   void take_over(const EngineSnapshot& snapshot);
@@ -40,14 +43,13 @@ class ForwardWorld {
   };
   void expect(Instant at, What what, TaskId task, std::uint32_t number);
   void begin_run(const Engine& engine, const JobRecord& job, Instant now);
-  RunGuess guess(const JobRecord& job, const QueueSpec* queue) const;
   static void end_job(const JobRecord& job, std::vector<Event>& events);
   static void end_task(TaskId task, std::uint32_t attempt, std::vector<Event>& events);
 
-  const RunOutcomes& outcomes_;
-  Duration default_run_;
+  WholeRun whole_run_;
   std::priority_queue<Due> due_;
   std::uint64_t order_ = 0;
+  std::unordered_map<JobId, Instant> begun_;  // when the last run did
   // Of jobs that were stopped and keep their work: how much is done.
   std::unordered_map<JobId, Duration> done_;
 };

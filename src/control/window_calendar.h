@@ -25,6 +25,7 @@ struct WindowRule {
   // Or from each instant of the rule, for so long.
   std::optional<LocalRule> rule;
   Duration length{};
+  friend bool operator==(const WindowRule&, const WindowRule&) = default;
 };
 
 class WindowCalendar {

@@ -90,6 +90,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   std::vector<Reason> reasons;
   const auto& roles = job.record.spec->roles;
 
+  if (job.record.repairing) return {repair_reason(job)};
+
   // Promised room: waiting for the victims to leave.
   std::int64_t promised = 0;
   for (const TaskRecord& task : job.record.tasks) promised += !task.claim.node.is_none();
@@ -250,10 +252,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.
-  const bool tried =
-      job.record.reservation ||
-      (job.group != nullptr && (job.group->parked == PendingGroup::Parked::kForRoom ||
-                                job.group->parked == PendingGroup::Parked::kForPlans));
+  const bool tried = job.record.reservation || found_no_room(job);
   if (reasons.empty() && tried && roles.size() > 1) {
     std::int64_t tasks = 0;
     for (const Role& role : roles) tasks += role.min;
@@ -261,7 +260,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                          std::vector<Reason::Param>{
                              {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
-  if (reasons.empty() && job.group != nullptr && job.group->parked != PendingGroup::Parked::kNo) {
+  if (reasons.empty() && job.group != nullptr &&
+      (found_no_room(job) || job.group->parked != PendingGroup::Parked::kNo)) {
     if (auto held = held_back(job)) reasons.push_back(std::move(*held));
   }
   add_plan_reasons(job, reasons);

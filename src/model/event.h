@@ -107,11 +107,13 @@ struct NodeDrainRequested {
   bool drained = true;
   std::string by;
 };
+// One queue is so from now on.
 struct QueueConfigured {
   QueueSpec spec;
 };
-struct QueueRemoved {
-  std::string name;
+// All queues are so from now on; those not named are removed.
+struct QueuesConfigured {
+  QueueConfiguration configuration;
 };
 
 // Configuration: all windows that are known now, in place of those known before.
@@ -140,8 +142,8 @@ struct TurnRejected {
 
 using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
                            JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                           JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                           NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved,
-                           TaskReported, WindowsPlanned>;
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured,
+                           QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
+                           Solved, TaskReported, WindowsPlanned>;
 
 }  // namespace gridfold

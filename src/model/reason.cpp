@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 46> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 50> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -51,8 +51,12 @@ constexpr std::array<std::string_view, 46> kCodes = {"ExceedsCluster",
                                                      "VictimsSafe",
                                                      "HeldBack",
                                                      "Reclaimed",
-                                                     "Maintenance"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kMaintenance) + 1);
+                                                     "Maintenance",
+                                                     "WaitsForRepair",
+                                                     "RepairGivenUp",
+                                                     "WaitsForRole",
+                                                     "RoleDown"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoleDown) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -58,6 +58,7 @@ constexpr Bug kBugs[] = {
     {"plan_spreads_anywhere", "P1"},
     {"round_cuts_gangs", "I4"},
     {"round_needs_no_quota", "I5"},
+    {"repair_never_given_up", "I4"},
     {"window_ahead_overlooked", "P4"},
     {"window_stops_nobody", "P4"},
 };

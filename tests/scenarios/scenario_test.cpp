@@ -19,7 +19,8 @@
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   fabric LEVEL gigabits=100                upwards from each domain; before the first job
 //   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
-//              [longest=] [preempts=yes]
+//              [longest=] [preempts=yes]   after the first job: it is so from now on
+//   remove_queue NAME                        likewise
 //   clock 2019-03-09T05:00:00Z               when it begins; then times are said so
 //   backfill easy                            or conservative
 //   window NAME nodes=n1,n2 | domains=rack:r1 | labels=k:v   from=100 until=400
@@ -345,6 +346,10 @@ class Player {
       options_.consolidate = Consolidate::kOn;
       return "";
     }
+    if (verb == "gang_repair") {
+      options_.gang_repair = duration(words.at(0));
+      return "";
+    }
     if (verb == "backfill") {
       options_.backfill = parse_backfill_mode(words.at(0)).value();
       return "";
@@ -389,8 +394,9 @@ class Player {
         queue.each_tenant.devices["gpu"] = arguments.number("tenant_gpu", 0) * 1000;
       queue.weight = arguments.number("weight", 0);
       queue.preempts = arguments.text("preempts") == "yes";
-      return world.add_queue(queue), "";
+      return world.put_queue(queue);
     }
+    if (verb == "remove_queue") return world.remove_queue(words.at(0));
     if (verb == "window") return world.add_window(window_from(words.at(0), arguments)), "";
     if (verb == "schedule") {
       const JobSpec job = job_from(arguments);

@@ -20,6 +20,7 @@ class World {
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
     Consolidate consolidate = Consolidate::kOff;
+    Duration gang_repair{};
     BackfillMode backfill = BackfillMode::kNone;
     // When it begins; times are said as such where it is given, else as seconds.
     std::optional<Instant> begin;
@@ -29,7 +30,10 @@ class World {
 
   // --- What a scenario can do; each answers what it printed ---
   void add_node(NodeSpec node);
-  void add_queue(QueueSpec queue);
+  // Before the first job part of what the grid begins with, later a change of the
+  // configuration while all goes on; so are those that follow it.
+  std::string put_queue(QueueSpec queue);
+  std::string remove_queue(const std::string& name);
   void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
   // Submitted at the times of the rule; they run so.
   void schedule(ScheduledJobs jobs, TaskTruth truth);
@@ -68,6 +72,7 @@ class World {
 
  private:
   void open();
+  std::string reconfigure();
   void pump();
   void note_scheduled(JobId id);
   std::string take_output();

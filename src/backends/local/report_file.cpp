@@ -49,6 +49,8 @@ void merge(TaskReport& into, const TaskReport& newer) {
   take_newer(into.step, newer.step);
   take_newer(into.step_time, newer.step_time);
   take_newer(into.sync_time, newer.sync_time);
+  take_newer(into.input_time, newer.input_time);
+  take_newer(into.devices_used, newer.devices_used);
   take_newer(into.batch, newer.batch);
   take_newer(into.noise_thousandths, newer.noise_thousandths);
 }
@@ -64,6 +66,8 @@ TaskReport parse_report_line(std::string_view line) {
   report.step = count(json, "step");
   report.step_time = seconds(json, "step_seconds");
   report.sync_time = seconds(json, "sync_seconds");
+  report.input_time = seconds(json, "input_seconds");
+  report.devices_used = count(json, "devices_used");
   report.batch = count(json, "batch");
   report.noise_thousandths = count(json, "noise", 1000);
   return report;

@@ -80,6 +80,7 @@ struct World {
   bool in_rounds = false;  // of the jobs that train, those that can be decided so
   BackfillOptions backfill;
   ConsolidationOptions consolidation;
+  Duration gang_repair{};
   // Configurations of the queues; the first is the one at the start and at the end.
   std::vector<std::vector<QueueSpec>> queues;
   std::vector<NodeWindow> windows;  // by the names of nodes; over before it is quiet

@@ -499,10 +499,10 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
     return done;
   if (auto done = read_backfill(root, config); !done) return done;
   if (auto done = read_fillers(root, config); !done) return done;
-  if (auto done = read(root, "gang_repair", "", parse_duration, config.gang_repair); !done)
-    return done;
   if (auto done = read_maintenance(root, config.maintenance); !done) return done;
   if (auto done = read_schedule(root, config.schedule); !done) return done;
+  if (auto done = read(root, "gang_repair", "", parse_duration, config.gang_repair); !done)
+    return done;
   return read_queues(root, config.queues.queues);
 }
 

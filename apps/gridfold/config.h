@@ -60,12 +60,12 @@ struct DaemonConfig {
   // Whether work that can be moved is moved, so that blocked jobs find room.
   bool consolidate = false;
   FillerOptions fillers;
-  // For so long a gang that lost a node keeps its other places; zero: not at all.
-  Duration gang_repair{};
-  QueueConfiguration queues;
   // When which nodes are closed.
   std::vector<WindowRule> maintenance;
   std::vector<ScheduleConfig> schedule;
+  // For so long a gang that lost a node keeps its other places; zero: not at all.
+  Duration gang_repair{};
+  QueueConfiguration queues;
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;
 };

@@ -4,6 +4,7 @@
 
 #include "api/access.h"
 #include "apps/gridfold/config.h"
+#include "apps/gridfold/scheduled.h"
 #include "devices/device_facts.h"
 #include "devices/emulated.h"
 #include "policies/registry.h"
@@ -44,7 +45,6 @@ std::optional<std::string> fixed_key(const DaemonConfig& a, const DaemonConfig& 
   if (a.learned_run_times != b.learned_run_times) return "run_times";
   if (a.consolidate != b.consolidate) return "consolidate";
   if (a.gang_repair != b.gang_repair) return "gang_repair";
-  if (a.maintenance != b.maintenance) return "maintenance";
   if (a.schedule != b.schedule) return "schedule";
   if (a.fillers.admission != b.fillers.admission) return "fillers";
   if (a.fillers != b.fillers) return "fillers_guaranteed";
@@ -62,6 +62,8 @@ Result<void> check_config(const DaemonConfig& config) {
   if (!config.devices.empty())
     if (const auto devices = parse_emulated_devices(config.devices, built_in_facts()); !devices)
       return of_field(devices.error(), "devices");
+  if (const auto scheduled = read_scheduled_jobs(config.schedule); !scheduled)
+    return of_field(scheduled.error(), "schedule");
   if (config.links) {
     const auto bytes = read_text_file(config.links->machine);
     if (!bytes) return of_field(bytes.error(), "links.machine");
@@ -88,6 +90,7 @@ Result<std::vector<std::string>> live_changes(const DaemonConfig& before,
   if (before.queues.work_units != after.queues.work_units) changes.emplace_back("work_units");
   if (before.reconcile_interval != after.reconcile_interval)
     changes.emplace_back("reconcile_interval");
+  if (before.maintenance != after.maintenance) changes.emplace_back("maintenance");
   return changes;
 }
 

@@ -287,18 +287,19 @@ void Daemon::Parts::reload(Completion<std::vector<std::string>> done) {
   }
   auto read = read_again();
   if (!read) return done(read.error());
-  thread->post([this, wanted = std::move(*read),
-                done = std::move(done)](ControlLoop& loop) mutable {
-    auto changes = live_changes(in_force, wanted);
-    if (!changes || changes->empty()) return done(std::move(changes));
-    loop.reconfigure(
-        wanted.queues, wanted.reconcile_interval,
-        [this, wanted, changes = std::move(*changes), done = std::move(done)](Result<void> taken) {
-          if (!taken) return done(taken.error());
-          in_force = wanted;
-          done(changes);
-        });
-  });
+  thread->post(
+      [this, wanted = std::move(*read), done = std::move(done)](ControlLoop& loop) mutable {
+        auto changes = live_changes(in_force, wanted);
+        if (!changes || changes->empty()) return done(std::move(changes));
+        loop.reconfigure(wanted.queues, wanted.reconcile_interval,
+                         [this, &loop, wanted, changes = std::move(*changes),
+                          done = std::move(done)](Result<void> taken) {
+                           if (!taken) return done(taken.error());
+                           loop.set_windows(WindowCalendar(wanted.maintenance));
+                           in_force = wanted;
+                           done(changes);
+                         });
+      });
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,

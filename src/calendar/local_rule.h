@@ -29,11 +29,12 @@ class LocalRule {
   // what can be said.
   Instant after(Instant at) const;
 
+  friend bool operator==(const LocalRule& a, const LocalRule& b) {
+    return a.text_ == b.text_ && a.zone() == b.zone();
+  }
+
   const std::string& cron() const { return text_; }
   std::string zone() const { return zone_.name(); }
-  friend bool operator==(const LocalRule& a, const LocalRule& b) {
-    return a.cron() == b.cron() && a.zone() == b.zone();
-  }
 
  private:
   LocalRule(std::string text, Cron cron, TimeZone zone)

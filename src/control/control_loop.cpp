@@ -193,7 +193,8 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
 void ControlLoop::State::tell_windows() {
   const Instant now = clock.now();
   windows_at = options.windows.next(now);
-  if (!options.windows.empty()) inbox.push(WindowsPlanned{options.windows.windows(now)});
+  if (!options.windows.empty() || !engine.windows().empty())
+    inbox.push(WindowsPlanned{options.windows.windows(now)});
 }
 
 Result<void> ControlLoop::State::load() {
@@ -341,6 +342,11 @@ void ControlLoop::reconfigure(QueueConfiguration queues, Duration reconcile_inte
             }
             done(std::move(taken));
           });
+}
+
+void ControlLoop::set_windows(WindowCalendar windows) {
+  state_->options.windows = std::move(windows);
+  state_->windows_at = state_->clock.now();
 }
 
 // Edges whose parent is still to end. An edge that can never be met any more

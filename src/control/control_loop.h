@@ -114,6 +114,8 @@ class ControlLoop {
   // Takes over another configuration of the queues, whole or not at all, and of
   // how often to reconcile. Running work goes on, whatever it now exceeds.
   void reconfigure(QueueConfiguration queues, Duration reconcile_interval, Completion<void> done);
+  // Takes over another calendar of windows.
+  void set_windows(WindowCalendar windows);
   // A fact from the backend.
   void post(Event event);
 

@@ -48,7 +48,9 @@ std::vector<RoleLimits> Engine::limits(JobId id) const {
   const EngineJob* job = s.find(id);
   std::vector<RoleLimits> all;
   if (job == nullptr || job->record.state != JobState::kPending) return all;
+  s.look_ahead_for(*job);
   const std::vector<bool> reach = s.within_reach(*job);
+  s.windows.close_before(s.now);
   for (std::size_t r = 0; r < job->requests.size(); ++r) {
     const Request& request = *job->requests[r];
     const std::vector<Axis> axes = axes_of(s.cluster, request);

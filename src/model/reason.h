@@ -85,7 +85,7 @@ enum class ReasonCode : std::uint8_t {
   kReclaimed,  // {by, queue}: stopped for a job whose queue is guaranteed what this one borrowed
   // Maintenance. Of a job that waits: {window, nodes, from_ns, until_ns, run_ns}: so many nodes are
   // closed to it from then, before it would have ended; the first of their windows. run_ns is
-  // absent where nobody knows how long it runs, and 0 where it may run until then. Of one that was stopped: {window, node, until_ns}.
+  // absent where unknown, 0 where it may run until then. Of one stopped: {window, node, until_ns}.
   kMaintenance,
   // Its gang lost a node: {tasks, kept, until_ns}, the places of so many tasks are kept for it
   // until then, and so many are missing at least.

@@ -108,8 +108,8 @@ void Checker::check_record(const MirrorJob& before, const MirrorJob& after) {
     const MirrorTask& was = before.tasks[i];
     const MirrorTask& is = after.tasks[i];
     if (is.attempt < was.attempt) fail("I7", name + " has a task whose attempts shrink");
-    const bool is_new = is.phase == Phase::kWaiting && was.phase != Phase::kWaiting;
-    if (is.attempt != was.attempt || is_new) {
+    // What waits for its launch belongs to no attempt yet.
+    if (is.attempt != was.attempt || is.phase == Phase::kWaiting) {
       check_place(after, was, is);
       continue;
     }

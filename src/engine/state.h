@@ -49,6 +49,9 @@ struct PendingGroup {
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
+  // The last try was for some of the models that its tasks accept: quota that is
+  // given back may let it go to others.
+  bool narrowed = false;
   Parked parked = Parked::kNo;
   std::size_t parked_at = 0;  // while parked: its place among the parked groups
 };
@@ -64,8 +67,11 @@ struct EngineJob {
   JobRecord record;
   JobShape* shape = nullptr;
   QueueId queue = QueueId::none();
-  std::span<const Request* const> requests;  // by role; the shape's
-  PendingGroup* group = nullptr;             // the shape's, while it waits for room
+  // By role, what is looked for now: what it asks, which the shape has, or of the
+  // models that it accepts those that its queue may still use (model_limits.cpp).
+  std::span<const Request* const> requests;
+  std::vector<const Request*> narrowed;
+  PendingGroup* group = nullptr;  // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
   bool by_rounds = false;
@@ -270,6 +276,12 @@ struct Engine::State {
   // now. Empty where the topology asks for nothing.
   std::vector<bool> within_reach(const EngineJob& job);
 
+  // --- model_limits.cpp ---
+  std::vector<const Request*> within_models(const EngineJob& job,
+                                            const std::vector<std::int64_t>& tasks);
+  void narrow(EngineJob& job, std::vector<std::int64_t>& target);
+  NodeId put_node(const NodeRecord& record);
+
   // --- node_limits.cpp ---
   LimitCount limit_on(NodeId node, const Request& request, std::span<const Axis> axes) const;
 
@@ -359,7 +371,7 @@ struct Engine::State {
   Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
                          const Reservation* plan);
   bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
-  bool admit(const EngineJob& job, std::vector<std::int64_t>& target);
+  bool admit(EngineJob& job, std::vector<std::int64_t>& target);
   void replan_shaken();
   void pull_forward();
   void start_due();

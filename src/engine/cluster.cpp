@@ -231,6 +231,17 @@ std::optional<std::uint16_t> Cluster::find_class(std::string_view name) const {
 }
 
 // What the node's record says, added or taken off.
+namespace {
+
+Supply::Model& supply_of(Supply& supply, std::uint16_t device_class, std::uint16_t model) {
+  for (Supply::Model& known : supply.models) {
+    if (known.device_class == device_class && known.model == model) return known;
+  }
+  return supply.models.emplace_back(Supply::Model{device_class, model});
+}
+
+}  // namespace
+
 void Cluster::count_supply(NodeId id, int sign) {
   const NodeRecord& record = records_[id.value];
   if (!record.up || record.drained) return;
@@ -242,6 +253,7 @@ void Cluster::count_supply(NodeId id, int sign) {
     const std::uint16_t number = intern(names_.classes, device.device_class);
     if (supply_.devices.size() <= number) supply_.devices.resize(number + 1u);
     supply_.devices[number] += sign * 1000;
+    supply_of(supply_, number, intern(names_.models, device.model)).thousandths += sign * 1000;
   }
 }
 
@@ -256,6 +268,8 @@ void Cluster::take_over_spec(NodeId id) {
     const bool is_dirty = (record.dirty_devices >> i & 1) != 0;
     if (!is_dirty && spec.fault.empty()) usable |= std::uint64_t{1} << i;
     const std::uint16_t table = table_of(spec.partitions);
+    supply_of(supply_, intern(names_.classes, spec.device_class),
+              intern(names_.models, spec.model));
     kinds.push_back({intern(names_.classes, spec.device_class), intern(names_.models, spec.model),
                      spec.memory.is_known() ? spec.memory.value().value : -1, table});
     layout.tables.push_back(table == 0 ? nullptr : &tables_[table]);

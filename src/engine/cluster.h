@@ -73,6 +73,12 @@ struct Supply {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
   std::vector<std::int64_t> devices;  // thousandths by device class
+  struct Model {
+    std::uint16_t device_class = 0;
+    std::uint16_t model = 0;
+    std::int64_t thousandths = 0;
+  };
+  std::vector<Model> models;  // all that there ever were, in the order of their coming
 };
 
 // Owns the nodes' books. A node's room is what a new task may take: the free

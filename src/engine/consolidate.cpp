@@ -118,21 +118,28 @@ Engine::State::Moves Engine::State::rehearse_moves(EngineJob& job,
 
 // While it moves, a job is charged for its old place and for the new one.
 bool Engine::State::quota_allows_moves(EngineJob& job, const Moves& plan) {
-  std::vector<std::pair<EngineJob*, std::uint32_t>> charged;
+  std::vector<std::pair<EngineJob*, const Placed*>> charged;
   const auto charge = [&](EngineJob& of, const std::vector<Placed>& places) {
     std::vector<QueueTree::Ask> asks;
-    for (const Placed& at : places) asks.push_back({&request_of(of, at.task), 1});
-    if (queues.blocked(of.queue, asks, QueueTree::Against::kFree)) return false;
+    std::vector<QueueTree::Chosen> chosen;
     for (const Placed& at : places) {
-      queues.charge(of.queue, request_of(of, at.task), +1);
-      charged.emplace_back(&of, at.task);
+      asks.push_back({&request_of(of, at.task), 1});
+      chosen.push_back({&request_of(of, at.task), at.allocation});
+    }
+    if (queues.blocked(of.queue, asks, QueueTree::Against::kFree) ||
+        queues.blocked_at(of.queue, chosen))
+      return false;
+    for (const Placed& at : places) {
+      queues.charge(of.queue, request_of(of, at.task), at.allocation, +1);
+      charged.emplace_back(&of, &at);
     }
     return true;
   };
   bool allowed = charge(job, plan.own);
   for (auto it = plan.places.begin(); it != plan.places.end() && allowed; ++it)
     allowed = charge(jobs.at(it->first), it->second);
-  for (const auto& [of, task] : charged) queues.charge(of->queue, request_of(*of, task), -1);
+  for (const auto& [of, at] : charged)
+    queues.charge(of->queue, request_of(*of, at->task), at->allocation, -1);
   return allowed;
 }
 

@@ -171,10 +171,10 @@ PendingKey Engine::State::key_of(const EngineJob& job) const {
 const Request& Engine::State::request_of(const EngineJob& job, std::uint32_t task) const {
   const auto& roles = job.record.spec->roles;
   for (std::size_t r = 0; r < roles.size(); ++r) {
-    if (task < static_cast<std::uint32_t>(roles[r].count)) return *job.requests[r];
+    if (task < static_cast<std::uint32_t>(roles[r].count)) return *job.shape->requests[r];
     task -= static_cast<std::uint32_t>(roles[r].count);
   }
-  return *job.requests.back();
+  return *job.shape->requests.back();
 }
 
 namespace {
@@ -313,7 +313,7 @@ void Engine::State::undo_from(std::uint64_t from) {
     if (!undone.nodes.empty()) windows.nodes_changed();
     for (auto it = undone.nodes.rbegin(); it != undone.nodes.rend(); ++it) {
       if (it->second) {
-        cluster.put(*it->second);
+        put_node(*it->second);
         freed.push_back(it->first);
       } else {
         std::erase(freed, it->first);

@@ -115,7 +115,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   }
 
   std::vector<QueueTree::Ask> asks;
-  for (std::size_t r = 0; r < roles.size(); ++r) asks.push_back({job.requests[r], roles[r].min});
+  for (std::size_t r = 0; r < roles.size(); ++r)
+    asks.push_back({job.shape->requests[r], roles[r].min});
   if (GRIDFOLD_PLANTED_BUG(reason_hides_quota)) {
     reasons.emplace_back(ReasonCode::kInsufficientFree);
   } else if (auto never = queues.blocked(job.queue, asks, QueueTree::Against::kLimit)) {
@@ -124,8 +125,10 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     reasons.push_back(std::move(*used));
   }
 
+  const bool over_quota = !reasons.empty();
+
   for (std::size_t r = 0; r < roles.size(); ++r) {
-    const Request& request = *job.requests[r];
+    const Request& request = *job.shape->requests[r];
     const std::int64_t need = roles[r].min;
 
     // Could the nodes hold it if they were empty, and now?
@@ -252,6 +255,11 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       const bool first = is_never(topology->code);
       reasons.insert(first ? reasons.begin() : reasons.end(), std::move(*topology));
     }
+  }
+  // Of several models that would do, those that its queue may not use.
+  if (!over_quota) {
+    for (Reason& model : queues.models_blocked(job.queue, asks))
+      reasons.push_back(std::move(model));
   }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.

@@ -89,7 +89,7 @@ std::vector<bool> Engine::State::within_reach(const EngineJob& job) {
   if (wish.require.empty() && part.empty()) return {};
   const DomainTree& tree = domains.tree();
   RoomByRole room;
-  for (const Request* request : job.requests) room.push_back(domains.row(*request).slots);
+  for (const Request* request : job.shape->requests) room.push_back(domains.row(*request).slots);
   std::vector<bool> reach(cluster.size());
   for (std::uint32_t n = 0; n < cluster.size(); ++n) {
     const DomainId whole =
@@ -124,7 +124,7 @@ std::optional<Reason> Engine::State::topology_reason(const EngineJob& job) {
   for (std::uint32_t n = 0; n < cluster.size(); ++n) {
     const NodeId node(n);
     for (std::size_t r = 0; r < spec.roles.size(); ++r) {
-      const Request& request = *job.requests[r];
+      const Request& request = *job.shape->requests[r];
       const std::int64_t at_most = slots(cluster.capacity(node), request);
       const bool is_open = is_open_to(job, node);
       std::int64_t now_free = is_open ? slots(cluster.room(node), request) : 0;

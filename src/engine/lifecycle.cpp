@@ -95,7 +95,7 @@ void Engine::State::apply(const Event& event) {
             }
             record.spec = e.spec;
             record.up = true;
-            const NodeId id = cluster.put(record);
+            const NodeId id = put_node(record);
             windows.nodes_changed();
             if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
@@ -135,7 +135,7 @@ void Engine::State::apply(const Event& event) {
             task.started_at = now;
             if (!std::exchange(task.down_since, Instant::never()).is_never()) set_timer(*job);
             if (GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
-              queues.charge(job->queue, request_of(*job, e.task.index), +1);
+              queues.charge(job->queue, request_of(*job, e.task.index), task.allocation, +1);
             settle(*job);
           },
           [&](const TaskExited& e) {
@@ -458,14 +458,14 @@ void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   cluster.take(task.allocation, {job.record.id, index}, request,
                is_leaving(job.record, task) ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
-  queues.charge(job.queue, request, +1);
+  queues.charge(job.queue, request, task.allocation, +1);
   if (is_filler(job)) ++filler_holdings;
 }
 
 void Engine::State::release(EngineJob& job, std::uint32_t index) {
   const TaskRecord& task = job.record.tasks[index];
   cluster.give_back(task.allocation.node, {job.record.id, index});
-  queues.charge(job.queue, request_of(job, index), -1);
+  queues.charge(job.queue, request_of(job, index), task.allocation, -1);
   if (is_filler(job)) --filler_holdings;
   freed.push_back(task.allocation.node);
   quota_freed = true;
@@ -493,14 +493,14 @@ void Engine::State::book_claim(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   const Allocation& claim = job.record.tasks[index].claim;
   cluster.claim(claim, {job.record.id, index}, request);
-  queues.charge(job.queue, request, +1);
+  queues.charge(job.queue, request, claim, +1);
 }
 
 void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
-  const NodeId node = job.record.tasks[index].claim.node;
-  cluster.unclaim(node, {job.record.id, index});
-  queues.charge(job.queue, request_of(job, index), -1);
-  freed.push_back(node);
+  const Allocation& claim = job.record.tasks[index].claim;
+  cluster.unclaim(claim.node, {job.record.id, index});
+  queues.charge(job.queue, request_of(job, index), claim, -1);
+  freed.push_back(claim.node);
   quota_freed = true;
 }
 
@@ -651,7 +651,7 @@ void Engine::State::settle(EngineJob& job) {
     return end(job, JobState::kFailed, std::move(reason));
   if (cause == StopCause::kPreempt) ++record.evictions;
   if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
-    queues.charge(job.queue, *job.requests[0], +1);
+    queues.charge(job.queue, *job.requests[0], record.tasks[0].allocation, +1);
   for (TaskRecord& task : record.tasks) {
     task.phase = TaskPhase::kIdle;
     task.shed = false;

@@ -52,7 +52,7 @@ std::vector<RoleLimits> Engine::limits(JobId id) const {
   const std::vector<bool> reach = s.within_reach(*job);
   s.windows.close_before(s.now);
   for (std::size_t r = 0; r < job->requests.size(); ++r) {
-    const Request& request = *job->requests[r];
+    const Request& request = *job->shape->requests[r];
     const std::vector<Axis> axes = axes_of(s.cluster, request);
     std::map<std::tuple<NodeLimit, std::string, std::string>, std::int64_t> counts;
     for (std::uint32_t n = 0; n < s.cluster.size(); ++n) {

@@ -9,26 +9,24 @@ namespace {
 
 constexpr std::string_view kJobs = "running_jobs";
 
-std::optional<std::int64_t> bound_of(const QueueLimit& limit, std::string_view resource) {
-  const auto of = [](const auto& bound) -> std::optional<std::int64_t> {
-    return bound.is_unlimited() ? std::nullopt : std::optional(bound.bound().value);
-  };
-  if (resource == "cpu") return of(limit.cpu);
-  if (resource == "memory") return of(limit.memory);
-  if (resource == kJobs)
-    return limit.running_jobs.is_unlimited() ? std::nullopt
-                                             : std::optional(limit.running_jobs.bound());
-  const auto it = limit.devices.find(std::string(resource));
-  return it == limit.devices.end() ? std::nullopt : std::optional(it->second);
-}
-
 bool has_share(const QueueSpec& spec) { return spec.weight > 0 || !spec.guaranteed.empty(); }
 
 // Amounts as they enter a mean: bytes are counted in MiB, so that no sum
 // overflows.
 constexpr std::int64_t kMiB = 1 << 20;
 
+bool rules_models(const QueueSpec& spec) {
+  return names_models(spec.limit.devices) || names_models(spec.each_tenant.devices) ||
+         names_models(spec.guaranteed.devices);
+}
+
 }  // namespace
+
+bool names_models(const DeviceAmounts& amounts) {
+  return std::any_of(amounts.begin(), amounts.end(), [](const auto& amount) {
+    return amount.first.find(':') != std::string::npos;
+  });
+}
 
 // --- Places ---
 
@@ -64,6 +62,8 @@ void QueueTree::configure(const QueueSpec& spec) {
   shared_ -= has_share(queue.spec);
   guaranteed_ += !spec.guaranteed.empty() - !queue.spec.guaranteed.empty();
   preempting_ += spec.preempts - queue.spec.preempts;
+  model_rules_ += rules_models(spec);
+  model_rules_ -= rules_models(queue.spec);
   queue.spec = spec;
   queue.exists = true;
   shared_ += has_share(spec);
@@ -76,6 +76,7 @@ void QueueTree::remove(std::string_view name) {
   shared_ -= has_share(queue.spec);
   queue.exists = false;
   preempting_ -= queue.spec.preempts;
+  model_rules_ -= rules_models(queue.spec);
   guaranteed_ -= !queue.spec.guaranteed.empty();
   queue.spec = QueueSpec{};
   queue.spec.name = std::string(name);
@@ -143,21 +144,6 @@ std::optional<QueueSpec> QueueTree::configured(std::string_view name) const {
 
 // --- Usage ---
 
-void QueueTree::charge(QueueId place, const Request& request, int count) {
-  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
-    if (half_life_ > Duration{}) remember(queues_[id.value]);
-    Usage& usage = queues_[id.value].usage;
-    usage.cpu += count * request.cpu;
-    usage.memory += count * request.memory;
-    for (const DeviceNeed& need : request.devices) {
-      if (need.device_class >= usage.classes.size()) usage.classes.resize(need.device_class + 1u);
-      Usage::Class& used = usage.classes[need.device_class];
-      used.thousandths += count * need.charge();
-      used.charged = true;
-    }
-  }
-}
-
 bool QueueTree::has_limits(QueueId place) const {
   for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
     if (!limit_at(queues_[id.value]).empty()) return true;
@@ -176,6 +162,10 @@ QueueUsage QueueTree::usage(QueueId queue) const {
     if (!mine.classes[i].charged) continue;
     const std::string name(cluster_.class_name(static_cast<std::uint16_t>(i)));
     usage.devices[name] = mine.classes[i].thousandths;
+    if (!work_units_.by_model.empty()) usage.work_units[name] = worth(mine, i);
+  }
+  for (std::size_t m = 0; m < mine.models.size(); ++m) {
+    if (mine.models[m] != 0) usage.devices[models_[m].name()] = mine.models[m];
   }
   return usage;
 }
@@ -198,8 +188,9 @@ void QueueTree::count_claiming(QueueId place, int jobs) {
 // Sums by resource: cpu, memory, the job itself, then each device class asked
 // for.
 std::vector<QueueTree::Need> QueueTree::needs_of(std::span<const Ask> asks) const {
-  std::vector<Need> needs{
-      {"cpu", std::nullopt, 0}, {"memory", std::nullopt, 0}, {std::string(kJobs), std::nullopt, 1}};
+  std::vector<Need> needs{{"cpu", std::nullopt, 0},
+                          {"memory", std::nullopt, 0},
+                          {std::string(kJobs), std::nullopt, 1, std::nullopt, true}};
   for (const Ask& ask : asks) {
     needs[0].amount += static_cast<__int128>(ask.request->cpu) * ask.tasks;
     needs[1].amount += static_cast<__int128>(ask.request->memory) * ask.tasks;
@@ -221,6 +212,7 @@ std::vector<QueueTree::Need> QueueTree::needs_of(std::span<const Ask> asks) cons
 std::int64_t QueueTree::used_of(const Usage& usage, const Need& need) {
   if (need.resource == "cpu") return usage.cpu;
   if (need.resource == "memory") return usage.memory;
+  if (need.model) return *need.model < usage.models.size() ? usage.models[*need.model] : 0;
   if (!need.device_class)
     return usage.running_jobs +
            (GRIDFOLD_PLANTED_BUG(claims_are_no_jobs) ? 0 : usage.claiming_jobs);
@@ -238,30 +230,36 @@ std::optional<Reason> QueueTree::blocked(QueueId place, std::span<const Ask> ask
                                          Against against) const {
   if (!has_limits(place)) return std::nullopt;
   for (const Need& need : needs_of(asks)) {
-    for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
-      const Queue& at = queues_[id.value];
-      const auto limit = bound_of(limit_at(at), need.resource);
-      if (!limit) continue;
-      const std::int64_t used = against == Against::kFree ? used_of(at.usage, need) : 0;
-      const __int128 missing = need.amount + used - *limit;
-      if (need.amount == 0 || missing <= (GRIDFOLD_PLANTED_BUG(quota_off_by_one) ? 1000 : 0))
-        continue;
-      std::vector<Reason::Param> params{{"queue", spec(id).name},
-                                        {"resource", need.resource},
-                                        {"need", static_cast<std::int64_t>(need.amount)},
-                                        {"limit", *limit}};
-      if (against == Against::kFree) {
-        params.emplace_back("used", used);
-        params.emplace_back("short", static_cast<std::int64_t>(missing));
-      }
-      if (at.is_tenant) params.emplace_back("tenant", at.spec.name);
-      const bool never = against == Against::kLimit;
-      if (at.is_tenant)
-        return Reason(never ? ReasonCode::kExceedsTenantQuotaMax : ReasonCode::kTenantQuotaInUse,
-                      std::move(params));
-      return Reason(never ? ReasonCode::kExceedsQuotaMax : ReasonCode::kQuotaInUse,
-                    std::move(params));
+    if (auto reason = over(place, need, against)) return reason;
+  }
+  return blocked_by_models(place, asks, against);
+}
+
+// The first limit on the way up that the need breaks.
+std::optional<Reason> QueueTree::over(QueueId place, const Need& need, Against against) const {
+  if (need.amount == 0) return std::nullopt;
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
+    const Queue& at = queues_[id.value];
+    const auto limit = limit_at(at).of(need.resource);
+    if (!limit) continue;
+    const std::int64_t used = against == Against::kFree ? used_of(at.usage, need) : 0;
+    const __int128 missing = need.amount + used - *limit;
+    if (missing <= (GRIDFOLD_PLANTED_BUG(quota_off_by_one) ? 1000 : 0)) continue;
+    std::vector<Reason::Param> params{{"queue", spec(id).name},
+                                      {"resource", need.resource},
+                                      {"need", static_cast<std::int64_t>(need.amount)},
+                                      {"limit", *limit}};
+    if (against == Against::kFree) {
+      params.emplace_back("used", used);
+      params.emplace_back("short", static_cast<std::int64_t>(missing));
     }
+    if (at.is_tenant) params.emplace_back("tenant", at.spec.name);
+    const bool never = against == Against::kLimit;
+    if (at.is_tenant)
+      return Reason(never ? ReasonCode::kExceedsTenantQuotaMax : ReasonCode::kTenantQuotaInUse,
+                    std::move(params));
+    return Reason(never ? ReasonCode::kExceedsQuotaMax : ReasonCode::kQuotaInUse,
+                  std::move(params));
   }
   return std::nullopt;
 }
@@ -272,7 +270,8 @@ std::optional<Reason> QueueTree::blocked(QueueId place, std::span<const Ask> ask
 // looked at.
 void QueueTree::remember(Queue& place) {
   held_.assign({place.usage.cpu, place.usage.memory / kMiB});
-  for (const Usage::Class& used : place.usage.classes) held_.push_back(used.thousandths);
+  for (std::size_t i = 0; i < place.usage.classes.size(); ++i)
+    held_.push_back(worth(place.usage, i));
   place.lately.advance(now_, held_, half_life_);
 }
 
@@ -290,20 +289,8 @@ std::int64_t QueueTree::share_of(QueueId id) {
   consider(place.usage.cpu, 0, supply.cpu);
   consider(place.usage.memory / kMiB, 1, supply.memory / kMiB);
   for (std::size_t i = 0; i < place.usage.classes.size() && i < supply.devices.size(); ++i)
-    consider(place.usage.classes[i].thousandths, i + 2, supply.devices[i]);
+    consider(worth(place.usage, i), i + 2, worth_of_supply(i));
   return static_cast<std::int64_t>(most / std::max(place.spec.weight, 1));
-}
-
-bool QueueTree::is_owed(QueueId id) const {
-  const Queue& place = queues_[id.value];
-  const QueueGuarantee& right = place.spec.guaranteed;
-  if (place.usage.cpu < right.cpu.value || place.usage.memory < right.memory.value) return true;
-  return std::any_of(right.devices.begin(), right.devices.end(), [&](const auto& amount) {
-    const auto number = cluster_.find_class(amount.first);
-    const auto& classes = place.usage.classes;
-    const std::int64_t used = number && *number < classes.size() ? classes[*number].thousandths : 0;
-    return used < amount.second;
-  });
 }
 
 bool QueueTree::goes_before(QueueId a, QueueId b) {
@@ -315,107 +302,6 @@ bool QueueTree::goes_before(QueueId a, QueueId b) {
   const std::int64_t share = share_of(a);
   const std::int64_t other = share_of(b);
   return share != other ? share < other : left.spec.name < right.spec.name;
-}
-
-// --- Guarantees against each other ---
-
-void QueueTree::Amounts::add(const Request& request) {
-  cpu += request.cpu;
-  memory += request.memory;
-  for (const DeviceNeed& need : request.devices) {
-    if (need.device_class >= classes.size()) classes.resize(need.device_class + 1u);
-    classes[need.device_class] += need.charge();
-  }
-}
-
-QueueId QueueTree::common(QueueId a, QueueId b) const {
-  while (!a.is_none() && !contains(a, b)) a = queues_[a.value].parent;
-  return a;
-}
-
-QueueId QueueTree::beneath(QueueId above, QueueId place) const {
-  while (queues_[place.value].parent != above) place = queues_[place.value].parent;
-  return place;
-}
-
-QueueId QueueTree::nearest_guaranteed(QueueId place) const {
-  while (!place.is_none() && queues_[place.value].spec.guaranteed.empty())
-    place = queues_[place.value].parent;
-  return place;
-}
-
-bool QueueTree::is_within_guarantee(QueueId place, QueueId top, std::span<const Ask> asks) const {
-  if (top.is_none()) return false;
-  const std::vector<Need> needs = needs_of(asks);
-  bool any = false;
-  for (QueueId id = place;; id = queues_[id.value].parent) {
-    const Queue& here = queues_[id.value];
-    if (!here.spec.guaranteed.empty()) {
-      any = true;
-      if (!asks_within(here, needs)) return false;
-    }
-    if (id == top) return any;
-  }
-}
-
-bool QueueTree::asks_within(const Queue& place, std::span<const Need> needs) const {
-  const QueueGuarantee& right = place.spec.guaranteed;
-  bool device = false;
-  bool named = false;
-  for (const Need& need : needs) {
-    if (need.amount == 0 || need.resource == kJobs) continue;
-    std::int64_t guaranteed = 0;
-    if (need.resource == "cpu") guaranteed = right.cpu.value;
-    if (need.resource == "memory") guaranteed = right.memory.value;
-    if (need.device_class) {
-      device = true;
-      const auto amount = right.devices.find(need.resource);
-      if (amount == right.devices.end()) return false;
-      guaranteed = amount->second;
-    } else if (guaranteed == 0) {
-      continue;
-    }
-    named = true;
-    if (used_of(place.usage, need) + need.amount > guaranteed) return false;
-  }
-  return named || device;
-}
-
-bool QueueTree::borrows(QueueId place, QueueId above) const {
-  for (QueueId id = place; id != above; id = queues_[id.value].parent) {
-    const Queue& here = queues_[id.value];
-    const QueueGuarantee& right = here.spec.guaranteed;
-    if (right.empty()) continue;
-    bool more = here.usage.cpu > right.cpu.value || here.usage.memory > right.memory.value;
-    for (std::size_t i = 0; i < here.usage.classes.size() && !more; ++i) {
-      const auto amount =
-          right.devices.find(std::string(cluster_.class_name(static_cast<std::uint16_t>(i))));
-      more =
-          here.usage.classes[i].thousandths > (amount == right.devices.end() ? 0 : amount->second);
-    }
-    if (!more) return false;
-  }
-  return true;
-}
-
-bool QueueTree::keeps_guarantee(QueueId id, const Amounts& gone) const {
-  const Queue& place = queues_[id.value];
-  const QueueGuarantee& right = place.spec.guaranteed;
-  const auto keeps = [](std::int64_t used, std::int64_t less, std::int64_t guaranteed) {
-    return less == 0 || guaranteed == 0 || used - less >= guaranteed;
-  };
-  if (!keeps(place.usage.cpu, gone.cpu, right.cpu.value) ||
-      !keeps(place.usage.memory, gone.memory, right.memory.value))
-    return false;
-  for (std::size_t i = 0; i < gone.classes.size(); ++i) {
-    const auto amount =
-        right.devices.find(std::string(cluster_.class_name(static_cast<std::uint16_t>(i))));
-    if (amount == right.devices.end()) continue;
-    const std::int64_t used =
-        i < place.usage.classes.size() ? place.usage.classes[i].thousandths : 0;
-    if (!keeps(used, gone.classes[i], amount->second)) return false;
-  }
-  return true;
 }
 
 }  // namespace gridfold

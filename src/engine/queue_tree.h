@@ -21,6 +21,9 @@
 
 namespace gridfold {
 
+// Whether some amount is of a model rather than a class.
+bool names_models(const DeviceAmounts& amounts);
+
 class QueueTree {
  public:
   // The cluster outlives it.
@@ -59,8 +62,9 @@ class QueueTree {
   std::optional<QueueSpec> configured(std::string_view name) const;
 
   // One task's holding or claim, added (count +1) or taken off (-1), here and
-  // above.
-  void charge(QueueId place, const Request& request, int count);
+  // above. Taken off as it was added: while something is charged for a node, its
+  // devices stay of their models.
+  void charge(QueueId place, const Request& request, const Allocation& at, int count);
   void count_jobs(QueueId place, int running, int pending);
   void count_claiming(QueueId place, int jobs);
 
@@ -72,8 +76,27 @@ class QueueTree {
   enum class Against : std::uint8_t { kLimit, kFree };
   // Why one job of these `asks` breaks a limit of its place or above: by itself
   // (kLimit: ExceedsQuotaMax) or on top of what is used (kFree: QuotaInUse).
-  // Empty: it does not.
+  // Empty: it does not. Where devices may be of several models, it is blocked once
+  // none of these leaves enough for all of its tasks.
   std::optional<Reason> blocked(QueueId place, std::span<const Ask> asks, Against against) const;
+
+  // --- Models of devices (queue_models.cpp) ---
+
+  // Whether it or what lies above limits a model of devices.
+  bool limits_models(QueueId place) const;
+  // Of the models that the need (of one of these asks) accepts, those whose limits
+  // leave enough for all tasks that accept them; none: all of them.
+  std::optional<std::vector<std::string>> models_within(QueueId place, std::span<const Ask> asks,
+                                                        const DeviceNeed& need) const;
+  // Why each model is left out by that, one reason a model.
+  std::vector<Reason> models_blocked(QueueId place, std::span<const Ask> asks) const;
+  // A task's place, as far as it is chosen.
+  struct Chosen {
+    const Request* request = nullptr;
+    Allocation at;
+  };
+  // Why these places, on top of what is used, break a limit of a model.
+  std::optional<Reason> blocked_at(QueueId place, std::span<const Chosen> chosen) const;
 
   // --- Turns by share ---
 
@@ -102,14 +125,15 @@ class QueueTree {
   // Whether it holds less of something than it is guaranteed of it.
   bool is_owed(QueueId place) const;
 
-  // --- Guarantees against each other (reclaim.cpp) ---
+  // --- Guarantees against each other (queue_guarantees.cpp; see reclaim.cpp) ---
 
   struct Amounts {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
     std::vector<std::int64_t> classes;  // thousandths, by device class
-    void add(const Request& request);
+    std::vector<std::int64_t> models;   // thousandths, by number of the model
   };
+  void add(const Request& request, const Allocation& at, Amounts& amounts) const;
   bool any_guaranteed() const { return guaranteed_ > 0; }
   // The lowest place that is, or lies above, both; none: there is none.
   QueueId common(QueueId a, QueueId b) const;
@@ -129,7 +153,13 @@ class QueueTree {
   QueueId parent(QueueId place) const { return queues_[place.value].parent; }
 
  private:
-  // As QueueUsage, device classes by number.
+  // A model of one device class, numbered here as they come.
+  using ModelNumber = std::uint16_t;
+  struct Model {
+    std::string device_class, model;
+    std::string name() const { return device_class + ':' + model; }
+  };
+  // As QueueUsage, device classes and models by number.
   struct Usage {
     std::int64_t cpu = 0;
     std::int64_t memory = 0;
@@ -141,14 +171,36 @@ class QueueTree {
       bool charged = false;  // ever
     };
     std::vector<Class> classes;
+    std::vector<std::int64_t> models;  // thousandths
   };
   struct Need {
     std::string resource;
-    std::optional<std::uint16_t> device_class;  // none: cpu, memory or jobs
+    std::optional<std::uint16_t> device_class;  // none: cpu, memory, jobs or a model
     __int128 amount = 0;
+    std::optional<ModelNumber> model = std::nullopt;
+    bool is_job = false;
   };
   std::vector<Need> needs_of(std::span<const Ask> asks) const;
   static std::int64_t used_of(const Usage& usage, const Need& need);
+  std::optional<Reason> over(QueueId place, const Need& need, Against against) const;
+
+  ModelNumber model_named(std::string_view device_class, std::string_view model) const;
+  ModelNumber model_number(std::uint16_t device_class, std::uint16_t model) const;
+  // By model, what the task's devices count for: calls add(number, thousandths).
+  template <class Add>
+  void each_model(const Request& request, const Allocation& at, Add add) const;
+  std::vector<ModelNumber> accepted(const DeviceNeed& need) const;
+  Need need_of_model(std::span<const Ask> asks, ModelNumber model) const;
+  std::optional<Reason> blocked_by_models(QueueId place, std::span<const Ask> asks,
+                                          Against against) const;
+  std::int64_t models_held(const Usage& usage, ModelNumber model) const {
+    return model < usage.models.size() ? usage.models[model] : 0;
+  }
+  // Of a class, in thousandths of a device, or of a work unit an hour where models
+  // have rates.
+  std::int64_t worth(const Usage& usage, std::size_t device_class) const;
+  std::int64_t worth_of_supply(std::size_t device_class) const;
+  std::int64_t rate_of(const std::string& model) const;
 
   struct Queue {
     QueueSpec spec;  // of a tenant's place: only the name, which is the tenant's
@@ -159,7 +211,14 @@ class QueueTree {
     bool is_tenant = false;
     bool exists = false;
   };
-  bool asks_within(const Queue& place, std::span<const Need> needs) const;
+  bool asks_within(const Queue& place, std::span<const Need> needs,
+                   std::span<const Ask> asks) const;
+  bool models_within_right(const Queue& place, std::uint16_t device_class,
+                           std::span<const Ask> asks) const;
+  // Of a class or a model, by its name.
+  std::int64_t devices_held(const Usage& usage, const std::string& device) const;
+  std::int64_t devices_gone(const Amounts& gone, const std::string& device) const;
+  bool borrows_models(const Queue& place, std::string_view device_class) const;
   const Queue& queue_at(QueueId place) const { return queues_[queue_of(place).value]; }
   // What limits this place itself.
   const QueueLimit& limit_at(const Queue& place) const;
@@ -173,11 +232,17 @@ class QueueTree {
   std::int32_t preempting_ = 0;  // queues that preempt
   std::int32_t guaranteed_ = 0;  // queues with a guarantee
   std::map<std::string, QueueId, std::less<>> by_name_;
-  std::size_t shared_ = 0;  // queues that have a weight or a guarantee
+  std::size_t shared_ = 0;       // queues that have a weight or a guarantee
+  std::size_t model_rules_ = 0;  // queues that limit or guarantee models
+  // By ModelNumber; numbers are given as names are met, also while reading.
+  mutable std::vector<Model> models_;
+  mutable std::map<std::string, ModelNumber> model_names_;
+  mutable std::map<std::pair<std::uint16_t, std::uint16_t>, ModelNumber> model_ids_;
   Duration half_life_{};
   WorkUnits work_units_;
   Instant now_{};
-  std::vector<std::int64_t> held_;  // of remember(), kept for its memory
+  std::vector<std::int64_t> held_;      // of remember(), kept for its memory
+  std::vector<std::int64_t> charging_;  // of charge(), likewise
 };
 
 }  // namespace gridfold

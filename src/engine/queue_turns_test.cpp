@@ -80,6 +80,12 @@ class QueueTurnsTest : public ::testing::Test {
     return cluster_.compile(task);
   }
 
+  // On the first of the devices, whoever holds them.
+  void charge(QueueId place, const Request& request, int count) {
+    const std::int32_t gpus = request.devices.empty() ? 0 : request.devices[0].count;
+    tree_.charge(place, request, {NodeId(0), (std::uint64_t{1} << gpus) - 1}, count);
+  }
+
   Cluster cluster_;
   QueueTree tree_{cluster_};
 };
@@ -91,8 +97,8 @@ TEST_F(QueueTurnsTest, SharesAreOfTheScarcestResource) {
   const QueueId b = queue("b", 1);
   const Request& of_a = request(1'000, 2);  // 1 % of the cores, 4 % of the devices
   const Request& of_b = request(6'000, 1);  // 6 %, 2 %
-  tree_.charge(a, of_a, +1);
-  tree_.charge(b, of_b, +1);
+  charge(a, of_a, +1);
+  charge(b, of_b, +1);
   EXPECT_EQ(tree_.share_of(a), 40'000);
   EXPECT_EQ(tree_.share_of(b), 60'000);
   int tasks[2] = {1, 1};
@@ -104,7 +110,7 @@ TEST_F(QueueTurnsTest, SharesAreOfTheScarcestResource) {
     if (next.cpu > cores || next.devices[0].count > gpus) break;
     cores -= next.cpu;
     gpus -= next.devices[0].count;
-    tree_.charge(first ? a : b, next, +1);
+    charge(first ? a : b, next, +1);
     ++tasks[first ? 0 : 1];
   }
   // 2 a + b devices are 50, and 4 % of a is 6 % of b: 18.75 and 12.5 tasks.
@@ -116,7 +122,7 @@ TEST_F(QueueTurnsTest, WeightsDivideTheShare) {
   const QueueId a = queue("a", 3);
   const QueueId b = queue("b", 1);
   const Request& one = request(0, 1);
-  for (int i = 0; i < 40; ++i) tree_.charge(tree_.goes_before(a, b) ? a : b, one, +1);
+  for (int i = 0; i < 40; ++i) charge(tree_.goes_before(a, b) ? a : b, one, +1);
   EXPECT_EQ(tree_.usage(a).devices["gpu"], 30'000);
   EXPECT_EQ(tree_.usage(b).devices["gpu"], 10'000);
 }
@@ -128,9 +134,9 @@ TEST_F(QueueTurnsTest, WhoHadMuchLatelyWaits) {
   const QueueId b = queue("b", 1);
   const Request& one = request(0, 10);
   tree_.set_time(at(0));
-  tree_.charge(a, one, +1);
+  charge(a, one, +1);
   tree_.set_time(at(3600));
-  tree_.charge(a, one, -1);
+  charge(a, one, -1);
   EXPECT_EQ(tree_.share_of(a), 100'000);  // half of a fifth
   EXPECT_TRUE(tree_.goes_before(b, a));
   tree_.set_time(at(2 * 3600));
@@ -142,7 +148,7 @@ TEST_F(QueueTurnsTest, ChildrenCountForTheirParent) {
   const QueueId other = queue("other", 1);
   queue("team/x", 1);
   const QueueId x = tree_.place_of("team/x", "ann");
-  tree_.charge(x, request(0, 5), +1);
+  charge(x, request(0, 5), +1);
   EXPECT_EQ(tree_.share_of(team), 100'000);
   EXPECT_TRUE(tree_.goes_before(other, team));
 }

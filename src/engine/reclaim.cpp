@@ -42,7 +42,7 @@ bool Engine::State::leaves_guarantees(const EngineJob& by,
   std::map<QueueId, QueueTree::Amounts> gone;
   const auto leaves = [&](const Leaver& leaver) {
     for (QueueId id = jobs.at(leaver.task.job).queue; !id.is_none(); id = queues.parent(id))
-      gone[id].add(*leaver.request);
+      queues.add(*leaver.request, leaver.at, gone[id]);
   };
   for (const Leaver& leaver : leavers) leaves(leaver);
   std::vector<std::uint32_t> sorted(victims.begin(), victims.end());

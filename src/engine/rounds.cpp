@@ -298,21 +298,29 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
     return !change.missed || change.from == 0;
   };
   // Tasks of a running job, taken off (sign -1) or on.
-  const auto charge = [this](const RoundChange& change, std::int64_t tasks, int sign) {
-    if (tasks == 0) return;
+  const auto charge = [this](const RoundChange& change, std::span<const Allocation> places,
+                             int sign) {
+    if (places.empty()) return;
     const QueueId queue = change.job->queue;
-    queues.charge(queue, *change.job->requests.front(), sign * static_cast<int>(tasks));
+    for (const Allocation& at : places)
+      queues.charge(queue, *change.job->requests.front(), at, sign);
     queues.count_jobs(queue, sign, 0);
+  };
+  const auto held = [](const RoundChange& change) {
+    std::vector<Allocation> places;
+    for (const TaskRecord& task : change.job->record.tasks) {
+      if (holds_allocation(task.phase)) places.push_back(task.allocation);
+    }
+    return places;
   };
   for (const RoundChange& change : changes) {
     if (!is_bound(change)) continue;
-    charge(change, change.from, -1);
-    for (const TaskRecord& task : change.job->record.tasks) {
-      if (!holds_allocation(task.phase)) continue;
-      const auto [book, fresh] = books.try_emplace(task.allocation.node);
-      if (fresh) cluster.planned(task.allocation.node, book->second);
-      Cluster::add_back(book->second, *change.job->requests.front(), task.allocation.devices,
-                        task.allocation.start);
+    const std::vector<Allocation> places = held(change);
+    charge(change, places, -1);
+    for (const Allocation& at : places) {
+      const auto [book, fresh] = books.try_emplace(at.node);
+      if (fresh) cluster.planned(at.node, book->second);
+      Cluster::add_back(book->second, *change.job->requests.front(), at.devices, at.start);
     }
   }
   bool done = true;
@@ -321,17 +329,17 @@ bool Engine::State::bind_changes(std::vector<RoundChange>& changes) {
     if (!is_bound(change) || change.to == 0) continue;
     change.missed = bind(change, books, doomed);
     if (!change.missed) {
-      charge(change, change.to, +1);
+      charge(change, change.at, +1);
       charged.push_back(&change);
     } else if (change.from > 0) {
-      charge(change, change.from, +1);
+      charge(change, held(change), +1);
       done = false;
       break;
     }
   }
-  for (const RoundChange* change : charged) charge(*change, change->to, -1);
+  for (const RoundChange* change : charged) charge(*change, change->at, -1);
   for (const RoundChange& change : changes) {
-    if (is_bound(change)) charge(change, change.from, +1);
+    if (is_bound(change)) charge(change, held(change), +1);
   }
   return done;
 }
@@ -396,6 +404,9 @@ std::optional<Reason> Engine::State::bind_tasks(RoundChange& change, std::int64_
     }
   }
   if (tasks > 0) return missed;
+  std::vector<QueueTree::Chosen> chosen;
+  for (const Allocation& at : change.at) chosen.push_back({&request, at});
+  if (auto over = queues.blocked_at(job.queue, chosen)) return over;
   for (auto& [node, book] : taken) books[node] = std::move(book);
   doomed.insert(change.victims.begin(), change.victims.end());
   return std::nullopt;
@@ -493,7 +504,8 @@ bool Engine::State::quota_allows(const EngineJob& job, std::int64_t tasks) {
     for (const JobId id : rounds.jobs) {
       const EngineJob& other = jobs.at(id);
       for (const TaskRecord& task : other.record.tasks) {
-        if (!task.claim.node.is_none()) queues.charge(other.queue, *other.requests.front(), sign);
+        if (!task.claim.node.is_none())
+          queues.charge(other.queue, *other.requests.front(), task.claim, sign);
       }
       if (other.record.state == JobState::kPending && has_claim(other.record))
         queues.count_claiming(other.queue, sign);
@@ -501,7 +513,12 @@ bool Engine::State::quota_allows(const EngineJob& job, std::int64_t tasks) {
   };
   charge_claims(-1);
   const QueueTree::Ask ask{job.requests.front(), tasks};
-  const bool allowed = !queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree);
+  std::vector<QueueTree::Chosen> chosen;
+  for (const TaskRecord& task : job.record.tasks) {
+    if (!task.claim.node.is_none()) chosen.push_back({job.requests.front(), task.claim});
+  }
+  const bool allowed = !queues.blocked(job.queue, {&ask, 1}, QueueTree::Against::kFree) &&
+                       !queues.blocked_at(job.queue, chosen);
   charge_claims(+1);
   return allowed;
 }

@@ -201,8 +201,9 @@ void Engine::State::wake_groups() {
     // What is given back by a queue may leave its guarantee to those of it who wait.
     const bool owed = quota && queues.any_guaranteed() && !group.filler &&
                       may_reclaim(jobs.at(group.jobs.begin()->job));
-    const bool woken =
-        group.parked == PendingGroup::Parked::kForQuota ? quota : owed || has_room(group);
+    const bool woken = group.parked == PendingGroup::Parked::kForQuota
+                           ? quota
+                           : owed || (quota && group.narrowed) || has_room(group);
     if (woken) unpark(group);
   }
   wake_first_to_consolidate();
@@ -258,15 +259,18 @@ void Engine::State::try_ready() {
 
 // Whether its queue lets the job start, whole or else with its minimum; `target`
 // is what it may have by role.
-bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
+bool Engine::State::admit(EngineJob& job, std::vector<std::int64_t>& target) {
   const PendingGroup& group = job.shape->group;
   if (!queues.exists(group.queue)) return false;
   target.clear();
   for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
-  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
-  std::vector<QueueTree::Ask> least = group.asks;
-  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
-  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
+  std::vector<QueueTree::Ask> asks = group.asks;
+  if (queues.blocked(group.queue, asks, QueueTree::Against::kFree)) {
+    for (std::size_t r = 0; r < asks.size(); ++r) asks[r].tasks = target[r] = group.mins[r];
+    if (queues.blocked(group.queue, asks, QueueTree::Against::kFree)) return false;
+  }
+  narrow(job, target);
+  return true;
 }
 
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
@@ -381,6 +385,7 @@ Engine::State::Placement Engine::State::place_anywhere(EngineJob& job,
 void Engine::State::start(EngineJob& job, const Placement& placement) {
   touch(job);
   leave_queue(job);
+  job.requests = job.shape->requests;
   JobRecord& record = job.record;
   record.started_at = now;
   record.waited = record.waited + (now - record.pending_since);
@@ -392,7 +397,7 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
   for (const Placed& at : placement.tasks) {
     record.tasks[at.task].allocation = at.allocation;
     if (!GRIDFOLD_PLANTED_BUG(quota_charged_after_start))
-      queues.charge(job.queue, request_of(job, at.task), +1);
+      queues.charge(job.queue, request_of(job, at.task), at.allocation, +1);
     if (is_filler(job)) ++filler_holdings;
     record.tasks[at.task].why = at.why;
     if (starts_later(job, at.task)) {

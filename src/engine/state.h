@@ -55,6 +55,9 @@ struct PendingGroup {
   std::uint32_t ask_number = 0;  // what it asks for, whatever its queue
   std::uint32_t run_class = 0;
   TurnOrder::Kind kind = TurnOrder::kAlone;  // while it is not parked
+  // The last try was for some of the models that its tasks accept: quota that is
+  // given back may let it go to others.
+  bool narrowed = false;
   Parked parked = Parked::kNo;
   std::size_t parked_at = 0;  // while parked: its place among the parked groups
 };
@@ -70,8 +73,11 @@ struct EngineJob {
   JobRecord record;
   JobShape* shape = nullptr;
   QueueId queue = QueueId::none();
-  std::span<const Request* const> requests;  // by role; the shape's
-  PendingGroup* group = nullptr;             // the shape's, while it waits for room
+  // By role, what is looked for now: what it asks, which the shape has, or of the
+  // models that it accepts those that its queue may still use (model_limits.cpp).
+  std::span<const Request* const> requests;
+  std::vector<const Request*> narrowed;
+  PendingGroup* group = nullptr;  // the shape's, while it waits for room
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
   bool by_rounds = false;
@@ -330,6 +336,12 @@ struct Engine::State {
   // now. Empty where the topology asks for nothing.
   std::vector<bool> within_reach(const EngineJob& job);
 
+  // --- model_limits.cpp ---
+  std::vector<const Request*> within_models(const EngineJob& job,
+                                            const std::vector<std::int64_t>& tasks);
+  void narrow(EngineJob& job, std::vector<std::int64_t>& target);
+  NodeId put_node(const NodeRecord& record);
+
   // --- node_limits.cpp ---
   LimitCount limit_on(const EngineJob& job, NodeId node, const Request& request,
                       std::span<const Axis> axes) const;
@@ -422,7 +434,7 @@ struct Engine::State {
   Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
                          const Reservation* plan);
   bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
-  bool admit(const EngineJob& job, std::vector<std::int64_t>& target);
+  bool admit(EngineJob& job, std::vector<std::int64_t>& target);
   void replan_shaken();
   void pull_forward();
   void start_due();

@@ -18,6 +18,8 @@ namespace gridfold {
 // Thousandths of a device, by device class ("gpu": of whatever model) or by class
 // and model ("gpu:H100-SXM5-80GB": of these alone).
 using DeviceAmounts = std::map<std::string, std::int64_t>;
+// The class of either form.
+std::string_view device_class_of(std::string_view device);
 
 // What a queue has a right to, however much others would borrow of it.
 struct QueueGuarantee {
@@ -36,6 +38,9 @@ struct QueueLimit {
   Limit<Bytes> memory;
   DeviceAmounts devices;
   Limit<std::int64_t> running_jobs;
+  // Of "cpu", "memory", "running_jobs", "gpu" or "gpu:H100-SXM5-80GB", in the
+  // unit that reasons use; none: unlimited.
+  std::optional<std::int64_t> of(std::string_view resource) const;
   friend bool operator==(const QueueLimit&, const QueueLimit&) = default;
 
   bool empty() const { return *this == QueueLimit{}; }

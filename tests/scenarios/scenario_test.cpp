@@ -18,7 +18,8 @@
 //         [domains=zone:a,rack:r1] [card_gigabits=100]  links: that card, 100 Gb/s PCIe
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   fabric LEVEL gigabits=100                upwards from each domain; before the first job
-//   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
+//   queue NAME [gpu=4] [model=H100 model_gpu=2] [cpu=] [jobs=] [priority=0] [weight=]
+//   [guaranteed=GPUS] [tenant_gpu=]
 //              [longest=] [preempts=yes]   after the first job: it is so from now on
 //   remove_queue NAME                        likewise
 //   clock 2019-03-09T05:00:00Z               when it begins; then times are said so
@@ -236,7 +237,8 @@ JobSpec job_from(const Arguments& arguments) {
       device.share = DeviceShare(0);
       device.partition = arguments.text("partition");
     }
-    if (arguments.has("gpu_model")) device.models.push_back(arguments.text("gpu_model"));
+    std::istringstream models(arguments.text("gpu_model"));
+    for (std::string model; std::getline(models, model, ',');) device.models.push_back(model);
     role.each.devices.push_back(device);
   }
   job.roles.push_back(role);
@@ -385,6 +387,9 @@ class Player {
       queue.name = words.at(0);
       queue.priority = arguments.number("priority", 0);
       if (arguments.has("gpu")) queue.limit.devices["gpu"] = arguments.number("gpu", 0) * 1000;
+      if (arguments.has("model"))
+        queue.limit.devices["gpu:" + arguments.text("model")] =
+            arguments.number("model_gpu", 0) * 1000;
       if (arguments.has("cpu")) queue.limit.cpu = parse_cores(arguments.text("cpu")).value();
       if (arguments.has("jobs")) queue.limit.running_jobs = arguments.number("jobs", 0);
       if (arguments.has("longest"))

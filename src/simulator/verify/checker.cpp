@@ -191,7 +191,7 @@ Checker::FirmUse Checker::firm_use() const {
     if (world_.goes_by_rounds(*job.spec)) {
       for (MirrorTask& task : firm.tasks) task.claim = Place{};
     }
-    const QueueUse own = use_of(firm);
+    const QueueUse own = use_of(world_, firm);
     use.tenants[{job.spec->queue, job.spec->tenant}].add(own, +1);
     for (const std::string& queue : queue_and_above(job.spec->queue))
       use.queues[queue].add(own, +1);
@@ -224,7 +224,8 @@ void Checker::check_tenants() {
     for (const QueueSpec& queue : *queues_) {
       if (queue.name != job.spec->queue) continue;
       const QueueUse& use = use_.tenants[{queue.name, job.spec->tenant}];
-      const QueueUse own = use_of(job);  // a limit may have been cut beneath what others hold
+      const QueueUse own =
+          use_of(world_, job);  // a limit may have been cut beneath what others hold
       for (const auto& [resource, limit] : bounds_of(queue.each_tenant)) {
         if (own.of(resource) > 0 && use.of(resource) > limit)
           fail("I5", "tenant " + job.spec->tenant + " uses " + std::to_string(use.of(resource)) +
@@ -341,7 +342,7 @@ std::optional<std::string> Checker::may_not_take_back(const MirrorJob& by,
   if (std::all_of(own.begin(), own.end(),
                   [&](const std::string& name) { return guarantee(name).empty(); }))
     return "its queue is guaranteed nothing";
-  const QueueUse lost = use_of(victim);
+  const QueueUse lost = use_of(world_, victim);
   for (const std::string& name : beneath(theirs, mine)) {
     const QueueGuarantee right = guarantee(name);
     QueueUse stays;
@@ -350,9 +351,9 @@ std::optional<std::string> Checker::may_not_take_back(const MirrorJob& by,
       const auto above = queue_and_above(job.spec->queue);
       if (std::find(above.begin(), above.end(), name) == above.end()) continue;
       if (stopped_later_.count(id) != 0) {
-        stays.add(use_of(job), +1);
+        stays.add(use_of(world_, job), +1);
       } else {
-        add_staying(job, stays);
+        add_staying(world_, job, stays);
       }
     }
     for (const auto& [resource, amount] : right.devices) {

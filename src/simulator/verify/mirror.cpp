@@ -321,7 +321,7 @@ void Mirror::account(const MirrorJob& job, int sign) {
       trouble_ = "I3: job " + std::to_string(job.id) + " holds other devices than it asked for";
     changed_nodes_.insert(task.at.node);
   }
-  const QueueUse use = use_of(job);
+  const QueueUse use = use_of(world_, job);
   tenant_use_[{job.spec->queue, job.spec->tenant}].add(use, sign);
   for (const std::string& queue : queue_and_above(job.spec->queue))
     queue_use_[queue].add(use, sign);
@@ -329,31 +329,44 @@ void Mirror::account(const MirrorJob& job, int sign) {
 
 namespace {
 
-void charge(const TaskRequest& request, int tasks, QueueUse& use) {
-  use.cpu += tasks * request.cpu.value;
-  use.memory += tasks * request.memory.value;
-  for (const DeviceRequest& device : request.devices)
-    use.devices[device.device_class] += tasks * queue_charge(device);
+// One task's place, if it has one: of which models its devices are is seen there.
+void charge(const World& world, const TaskRequest& request, const Place& at, QueueUse& use) {
+  if (at.node < 0) return;
+  use.cpu += request.cpu.value;
+  use.memory += request.memory.value;
+  const std::vector<DeviceSpec>& devices = world.nodes[static_cast<std::size_t>(at.node)].devices;
+  std::uint64_t left = at.devices;
+  for (const DeviceRequest& group : request.devices) {
+    use.devices[group.device_class] += queue_charge(group);
+    std::int32_t found = 0;
+    for (std::size_t i = 0; i < devices.size() && found < group.count; ++i) {
+      if ((left >> i & 1) == 0 || !suits(group, devices[i])) continue;
+      left &= ~(std::uint64_t{1} << i);
+      ++found;
+      use.devices[group.device_class + ":" + devices[i].model] += queue_charge(group) / group.count;
+    }
+  }
 }
 
 }  // namespace
 
-QueueUse use_of(const MirrorJob& job) {
+QueueUse use_of(const World& world, const MirrorJob& job) {
   QueueUse use;
   use.jobs = job.state == State::kStarting || job.state == State::kRunning ||
              job.state == State::kStopping || job.claims();
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
-    charge(job.request(i), holds(task.phase) + (task.claim.node >= 0), use);
+    if (holds(task.phase)) charge(world, job.request(i), task.at, use);
+    charge(world, job.request(i), task.claim, use);
   }
   return use;
 }
 
-void add_staying(const MirrorJob& job, QueueUse& use) {
+void add_staying(const World& world, const MirrorJob& job, QueueUse& use) {
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
-    const int charges = (holds(task.phase) && !leaves(job, task)) + (task.claim.node >= 0);
-    charge(job.request(i), charges, use);
+    if (holds(task.phase) && !leaves(job, task)) charge(world, job.request(i), task.at, use);
+    charge(world, job.request(i), task.claim, use);
   }
 }
 

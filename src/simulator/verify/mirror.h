@@ -137,15 +137,15 @@ struct QueueUse {
   std::map<std::string, std::int64_t> devices;
 
   void add(const QueueUse& other, int sign);
-  // Of "cpu", "memory", "running_jobs" or a device class.
+  // Of "cpu", "memory", "running_jobs", a device class or a model ("gpu:H100").
   std::int64_t of(const std::string& resource) const;
 };
 
 struct MirrorJob;
 // What the job's holdings and claims count for in its queue.
-QueueUse use_of(const MirrorJob& job);
+QueueUse use_of(const World& world, const MirrorJob& job);
 // Likewise, without what is being stopped, added to `use`.
-void add_staying(const MirrorJob& job, QueueUse& use);
+void add_staying(const World& world, const MirrorJob& job, QueueUse& use);
 
 // Which device group of the request each device of the mask serves, adding
 // `sign` times its use to `use`. False when mask and start are not what was

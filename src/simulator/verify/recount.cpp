@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <set>
 
 #include "simulator/verify/device_rules.h"
 #include "simulator/verify/window_check.h"
@@ -219,8 +220,11 @@ std::vector<Recount::Quota> Recount::quotas(const MirrorJob& job, bool counting_
   for (const Role& role : job.spec->roles) {
     need.cpu += role.min * role.each.cpu.value;
     need.memory += role.min * role.each.memory.value;
-    for (const DeviceRequest& device : role.each.devices)
+    for (const DeviceRequest& device : role.each.devices) {
       need.devices[device.device_class] += role.min * queue_charge(device);
+      for (const std::string& model : models_for(device))
+        need.devices[device.device_class + ":" + model] += role.min * queue_charge(device);
+    }
   }
   std::vector<Quota> broken;
   const auto compare = [&](const QueueSpec& queue, bool of_tenants) {
@@ -242,6 +246,55 @@ std::vector<Recount::Quota> Recount::quotas(const MirrorJob& job, bool counting_
   return broken;
 }
 
+bool Recount::limits_models(const MirrorJob& job) const {
+  for (const std::string& name : queue_and_above(job.spec->queue)) {
+    const QueueSpec* queue = configured(name);
+    if (queue == nullptr) continue;
+    for (const DeviceAmounts* amounts : {&queue->limit.devices, &queue->each_tenant.devices}) {
+      for (const auto& [device, limit] : *amounts) {
+        if (device.find(':') != std::string::npos) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Those that it names, else all that the daemon has heard of.
+std::vector<std::string> Recount::models_for(const DeviceRequest& group) const {
+  if (!group.models.empty()) return group.models;
+  std::set<std::string> models;
+  for (std::size_t n = 0; n < world_.nodes.size(); ++n) {
+    if (!actual_[n].known) continue;
+    for (const DeviceSpec& device : world_.nodes[n].devices) {
+      if (device.device_class == group.device_class) models.insert(device.model);
+    }
+  }
+  return {models.begin(), models.end()};
+}
+
+std::optional<std::vector<Role>> Recount::within_quota(const MirrorJob& job,
+                                                       bool counting_use) const {
+  std::set<std::string> broken;
+  for (const Quota& quota : quotas(job, counting_use)) {
+    if (quota.resource.find(':') == std::string::npos) return std::nullopt;
+    broken.insert(quota.resource);
+  }
+  std::vector<Role> roles = job.spec->roles;
+  if (broken.empty()) return roles;
+  for (Role& role : roles) {
+    for (DeviceRequest& group : role.each.devices) {
+      std::vector<std::string> left = models_for(group);
+      const std::size_t all = left.size();
+      std::erase_if(left, [&](const std::string& model) {
+        return broken.contains(group.device_class + ":" + model);
+      });
+      if (left.empty()) return std::nullopt;
+      if (left.size() < all) group.models = std::move(left);
+    }
+  }
+  return roles;
+}
+
 // It names a limit that is in the way, with its numbers.
 std::optional<std::string> Recount::untrue_quota(const MirrorJob& job, const Reason& reason) const {
   const bool in_use =
@@ -256,7 +309,11 @@ std::optional<std::string> Recount::untrue_quota(const MirrorJob& job, const Rea
                      quota.need + quota.used - quota.limit == reason.number("short"))))
       return std::nullopt;
   }
-  return "no such quota is in its way: " + to_json(reason);
+  std::string mine;
+  for (const Quota& quota : quotas(job, in_use))
+    mine += " " + quota.queue + " " + quota.resource + " " + std::to_string(quota.need) + "/" +
+            std::to_string(quota.limit);
+  return "no such quota is in its way: " + to_json(reason) + ", but" + mine;
 }
 
 std::int64_t Recount::total(const std::vector<Room>& rooms, const TaskRequest& request,
@@ -285,12 +342,15 @@ std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) {
 }
 
 bool Recount::never(const MirrorJob& job) const {
-  if (configured(job.spec->queue) == nullptr || !quotas(job, false).empty()) return true;
-  if (has_hard_topology(*job.spec)) {
-    const TopologyReach ever = reach(*job.spec, empty_, false);
+  auto roles = within_quota(job, false);
+  if (configured(job.spec->queue) == nullptr || !roles) return true;
+  JobSpec spec = *job.spec;  // of the models alone that its queue may ever use for it
+  spec.roles = std::move(*roles);
+  if (has_hard_topology(spec)) {
+    const TopologyReach ever = reach(spec, empty_, false);
     if (ever.tasks < ever.need) return true;
   }
-  return std::any_of(job.spec->roles.begin(), job.spec->roles.end(),
+  return std::any_of(spec.roles.begin(), spec.roles.end(),
                      [&](const Role& role) { return total(empty_, role.each, false) < role.min; });
 }
 
@@ -519,16 +579,21 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   }
   if (job.repairing) return missing(ReasonCode::kWaitsForRepair, "places are kept for its gang");
   if (job.claims()) return missing(ReasonCode::kPreemptionPending, "room is promised to it");
-  const bool over = !quotas(job, true).empty();
+  const std::optional<std::vector<Role>> roles = within_quota(job, true);
+  const bool over = !roles;
   const bool says_so = has(reasons, ReasonCode::kExceedsQuotaMax) ||
                        has(reasons, ReasonCode::kQuotaInUse) ||
                        has(reasons, ReasonCode::kExceedsTenantQuotaMax) ||
                        has(reasons, ReasonCode::kTenantQuotaInUse);
   if (over && !says_so) return Wrong{"I13", "a quota is in its way, and no reason says so"};
   if (job.held || !job.waits_for.empty() || closed || over) return std::nullopt;
-  const bool fits =
-      std::all_of(job.spec->roles.begin(), job.spec->roles.end(),
-                  [&](const Role& role) { return total(now_, role.each, true) >= role.min; });
+  const bool fits = std::all_of(roles->begin(), roles->end(), [&](const Role& role) {
+    return total(now_, role.each, true) >= role.min;
+  });
+  const bool narrowed = *roles != job.spec->roles;
+  if (narrowed && !says_so)
+    return Wrong{"I13", "some models are not for it, and no reason says so"};
+  if (narrowed && (!fits || has_hard_topology(*job.spec))) return std::nullopt;
   const TopologyReach now = reach(*job.spec, now_, true);
   const bool allowed = !has_hard_topology(*job.spec) || now.tasks >= now.need;
   // Room that others are promised soon is not for it.

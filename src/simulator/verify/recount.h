@@ -100,8 +100,14 @@ class Recount {
     bool of_tenants = false;
     std::int64_t need = 0, limit = 0, used = 0;
   };
+  // Of a model (resource "gpu:H100") as if all tasks that accept it got it.
   std::vector<Quota> quotas(const MirrorJob& job, bool counting_use) const;
   std::optional<std::string> untrue_maintenance(const MirrorJob& job, const Reason& reason) const;
+  std::vector<std::string> models_for(const DeviceRequest& group) const;
+  bool limits_models(const MirrorJob& job) const;
+  // What the job asks, less the models whose quotas are in its way; none: some
+  // other quota is in its way, or there is a group with no model left.
+  std::optional<std::vector<Role>> within_quota(const MirrorJob& job, bool counting_use) const;
   std::optional<std::string> untrue_quota(const MirrorJob& job, const Reason& reason) const;
   const QueueSpec* configured(const std::string& queue) const;
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;

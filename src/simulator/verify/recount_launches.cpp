@@ -74,6 +74,8 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
         std::any_of(job.tasks.begin(), job.tasks.end(),
                     [](const MirrorTask& one) { return one.phase == Phase::kWaiting; });
     if (in_place || promised || in_parts) return std::nullopt;
+    // Of which models it could be then depends on what was used in between.
+    if (limits_models(job)) return std::nullopt;
     const auto n = static_cast<std::size_t>(task.at.node);
     for (NodeUse* use : {&use_[n], &planned_use_[n]})
       add_use(world_.nodes[n], job.request(index), task.at.devices, task.at.start, -1, *use);

@@ -202,6 +202,23 @@ Role draw_role(RandomStream& random) {
   return role;
 }
 
+// In a sixth of the worlds models are limited, beside their class or alone, or
+// guaranteed.
+void draw_model_rules(std::uint64_t seed, std::vector<std::vector<QueueSpec>>& configurations) {
+  RandomStream random(seed, "world.models");
+  if (!random.chance(1, 6)) return;
+  for (std::vector<QueueSpec>& queues : configurations) {
+    for (QueueSpec& queue : queues) {
+      for (const Model& model : kModels) {
+        const std::string name = std::string(model.device_class) + ":" + std::string(model.name);
+        if (random.chance(1, 2)) queue.limit.devices[name] = 1000 * random.between(0, 6);
+        if (random.chance(1, 6)) queue.each_tenant.devices[name] = 1000 * random.between(1, 4);
+        if (random.chance(1, 6)) queue.guaranteed.devices[name] = 1000 * random.between(1, 2);
+      }
+    }
+  }
+}
+
 PlannedJob draw_job(RandomStream& random, const std::vector<QueueSpec>& queues) {
   PlannedJob job;
   JobSpec& spec = job.spec;
@@ -566,6 +583,7 @@ World draw_world(std::uint64_t seed) {
   draw_domains(seed, world);
   world.queues = draw_queues(seed);
   draw_shares(seed, world.queues);
+  draw_model_rules(seed, world.queues);
   draw_jobs(seed, world);
   draw_wishes(seed, world);
   draw_thirds(seed, world);

@@ -40,7 +40,7 @@ void Engine::State::lift_claims(EngineJob& job) {
     const Allocation& claim = job.record.tasks[i].claim;
     if (claim.node.is_none()) continue;
     cluster.unclaim(claim.node, {job.record.id, i});
-    queues.charge(job.queue, request_of(job, i), -1);
+    queues.charge(job.queue, request_of(job, i), claim, -1);
   }
 }
 

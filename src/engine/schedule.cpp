@@ -50,7 +50,8 @@ TurnOrder::Kind Engine::State::kind_of(const PendingGroup& group) {
   const bool by_itself = group.filler
                              ? options.fillers.admission != FillerAdmission::kAny
                              : queues.any_guaranteed() || !queues.preempting(group.queue).is_none();
-  if (by_itself || options.consolidation.consolidate != Consolidate::kOff)
+  if (by_itself || queues.limits_models(group.queue) ||
+      options.consolidation.consolidate != Consolidate::kOff)
     return group.filler ? TurnOrder::kAloneFiller : TurnOrder::kAlone;
   GroupKinds::Standing standing{group.run_class};
   if (options.backfill.mode != BackfillMode::kNone) {
@@ -264,8 +265,8 @@ bool Engine::State::admit(EngineJob& job, std::vector<std::int64_t>& target) {
   if (!queues.exists(group.queue)) return false;
   target.clear();
   for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
-  std::vector<QueueTree::Ask> asks = group.asks;
-  if (queues.blocked(group.queue, asks, QueueTree::Against::kFree)) {
+  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
+    std::vector<QueueTree::Ask> asks = group.asks;
     for (std::size_t r = 0; r < asks.size(); ++r) asks[r].tasks = target[r] = group.mins[r];
     if (queues.blocked(group.queue, asks, QueueTree::Against::kFree)) return false;
   }
@@ -308,7 +309,7 @@ bool Engine::State::has_slots(const EngineJob& job) {
   const PendingGroup& group = job.shape->group;
   const bool by_tree = goes_by_tree(job);
   for (std::size_t r = 0; r < group.asks.size(); ++r) {
-    const Request& request = *group.asks[r].request;
+    const Request& request = *job.requests[r];
     const std::int64_t least =
         group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
     const bool room =

@@ -450,6 +450,27 @@ TEST(Output, LinesOfSeveralTasksAreWrittenWhole) {
 
 // --- Configuration ---
 
+TEST(Config, WorkUnitsSayWhereTheyAreFrom) {
+  DaemonConfig config;
+  ASSERT_TRUE(
+      read_config_text("[work_units]\nsource = \"a test\"\n"
+                       "rates = { \"A100\" = \"3.1\", \"K80\" = 0.4 }\n",
+                       config));
+  const std::map<std::string, std::int64_t> rates{{"A100", 3100}, {"K80", 400}};
+  EXPECT_EQ(config.queues.work_units.by_model, rates);
+  EXPECT_EQ(config.queues.work_units.source, "a test");
+  const auto refused = [](const char* text) {
+    DaemonConfig other;
+    const auto done = read_config_text(text, other);
+    return done ? std::string("taken") : done.error().field;
+  };
+  EXPECT_EQ(refused("work_units = 3\n"), "work_units");
+  EXPECT_EQ(refused("[work_units]\nrates = { K80 = 1 }\n"), "work_units.source");
+  EXPECT_EQ(refused("[work_units]\nsource = \"x\"\n"), "work_units.rates");
+  EXPECT_EQ(refused("[work_units]\nsource = \"x\"\nrates = { K80 = 0 }\n"), "work_units.rates.K80");
+  EXPECT_EQ(refused("[work_units]\nsource = \"x\"\nrate = 1\n"), "work_units.rate");
+}
+
 TEST(Config, ReadsEveryKey) {
   DaemonConfig config;
   const auto done = read_config_text(
@@ -502,6 +523,7 @@ TEST(Config, ReadsSharesAndLimitsOfQueues) {
       config);
   ASSERT_TRUE(again) << again.error().describe();
   EXPECT_EQ(config.queues.usage_half_life, Duration::hours(7 * 24));
+  EXPECT_TRUE(config.queues.work_units.by_model.empty());
   const QueueSpec& queue = config.queues.queues.at(0);
   EXPECT_EQ(queue.weight, 2);
   EXPECT_EQ(queue.limit.running_jobs.bound(), 5);

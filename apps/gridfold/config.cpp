@@ -26,7 +26,8 @@ constexpr std::array kKeys = {"state"sv,           "listen"sv,
                               "consolidate"sv,     "backfill_order"sv,
                               "fillers"sv,         "fillers_guaranteed"sv,
                               "maintenance"sv,     "schedule"sv,
-                              "gang_repair"sv};
+                              "gang_repair"sv,     "work_units"sv};
+constexpr std::array kWorkUnitKeys = {"source"sv, "rates"sv};
 constexpr std::array kScheduleKeys = {"name"sv, "cron"sv, "zone"sv, "tenant"sv, "job"sv};
 constexpr std::array kWindowKeys = {"name"sv,  "nodes"sv, "domains"sv, "labels"sv, "from"sv,
                                     "until"sv, "cron"sv,  "zone"sv,    "for"sv};
@@ -238,6 +239,36 @@ Result<void> read_policy_settings(const toml::table& root,
     const auto done =
         read(*table, key.str(), "policy_settings.", any_text, settings[std::string(key.str())]);
     if (!done) return done;
+  }
+  return {};
+}
+
+// What devices of a model are worth beside others, where queues take turns.
+Result<void> read_work_units(const toml::table& root, WorkUnits& units) {
+  const auto* node = root.get("work_units");
+  if (!node) return {};
+  const auto* table = node->as_table();
+  if (!table)
+    return at(node->source(), "work_units", "the value is not a table",
+              "write [work_units] with source and rates");
+  if (auto done = check_keys(*table, kWorkUnitKeys, "work_units."); !done) return done;
+  if (auto done = read(*table, "source", "work_units.", any_text, units.source); !done) return done;
+  if (units.source.empty())
+    return at(node->source(), "work_units.source", "it is not said where the rates are from",
+              "say what was measured, in words");
+  const auto* given = table->get("rates");
+  const auto* rates = given ? given->as_table() : nullptr;
+  if (!rates || rates->empty())
+    return at(given ? given->source() : node->source(), "work_units.rates", "there is no rate",
+              "write rates = { \"A100-SXM4-80GB\" = \"3.1\" }");
+  for (const auto& [key, value] : *rates) {
+    MilliCores thousandths;  // written like cores: 3.1 is 3100
+    const auto done = read(*rates, key.str(), "work_units.rates.", parse_cores, thousandths);
+    if (!done) return done;
+    if (thousandths.value <= 0)
+      return at(value.source(), "work_units.rates." + std::string(key.str()),
+                "a device that gets nothing done has no worth", "give a rate above 0");
+    units.by_model[std::string(key.str())] = thousandths.value;
   }
   return {};
 }
@@ -497,6 +528,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   if (auto done = read(root, "usage_half_life", "", parse_duration, config.queues.usage_half_life);
       !done)
     return done;
+  if (auto done = read_work_units(root, config.queues.work_units); !done) return done;
   if (auto done = read_backfill(root, config); !done) return done;
   if (auto done = read_fillers(root, config); !done) return done;
   if (auto done = read_maintenance(root, config.maintenance); !done) return done;

@@ -56,6 +56,8 @@ void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usa
     const auto right = queue.guaranteed.devices.find(device_class);
     json.key("guaranteed_thousandths")
         .number(right == queue.guaranteed.devices.end() ? 0 : right->second);
+    if (const auto worth = usage.work_units.find(device_class); worth != usage.work_units.end())
+      json.key("used_work_units_thousandths").number(worth->second);
     json.end_object();
   }
   json.end_array().end_object();

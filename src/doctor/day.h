@@ -47,9 +47,10 @@ struct Day {
   EngineOptions engine;
   MakePolicies make_policies;
   bool learned_run_times = false;
-  std::vector<QueueSpec> queues;
-  std::vector<DayNode> nodes;  // in order of time; none is older than `from`
-  std::vector<DayJob> jobs;    // likewise
+  QueueConfiguration queues;
+  std::vector<NodeWindow> windows;  // when nodes were closed, as known at its end
+  std::vector<DayNode> nodes;       // in order of time; none is older than `from`
+  std::vector<DayJob> jobs;         // likewise
 };
 
 }  // namespace gridfold

@@ -127,7 +127,7 @@ class Applier {
     for (DayJob& job : day_.jobs) changer.change(job);
   }
   void operator()(const RaiseQueueLimit& raised) {
-    for (QueueSpec& queue : day_.queues) {
+    for (QueueSpec& queue : day_.queues.queues) {
       if (queue.name != raised.queue) continue;
       queue.each_tenant.devices.erase(raised.resource);
       queue.limit.devices.erase(raised.resource);

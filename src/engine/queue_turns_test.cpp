@@ -118,6 +118,26 @@ TEST_F(QueueTurnsTest, SharesAreOfTheScarcestResource) {
   EXPECT_EQ(tasks[1], 12);
 }
 
+// An hour of a device that gets three times as much done counts three times.
+TEST_F(QueueTurnsTest, SharesAreOfWorkUnitsWhereModelsHaveRates) {
+  NodeRecord fast = cluster_.record(NodeId(0));
+  fast.spec.name = "m";
+  for (DeviceSpec& device : fast.spec.devices) device.model = "fast";
+  const NodeId on_fast = cluster_.put(fast);
+  const QueueId a = queue("a", 1);
+  const QueueId b = queue("b", 1);
+  const Request& one = request(0, 1);
+  tree_.charge(a, one, {NodeId(0), 1}, +1);
+  tree_.charge(b, one, {on_fast, 1}, +1);
+  EXPECT_EQ(tree_.share_of(a), tree_.share_of(b));
+  QueueConfiguration rates;
+  rates.work_units = {{{"fast", 3000}}, "a test"};
+  tree_.share_as(rates);
+  EXPECT_EQ(tree_.share_of(a), 1'000'000 / 200);  // 50 and 3 x 50 units in all
+  EXPECT_EQ(tree_.share_of(b), 3'000'000 / 200);
+  EXPECT_EQ(tree_.usage(b).work_units.at("gpu"), 3000);
+}
+
 TEST_F(QueueTurnsTest, WeightsDivideTheShare) {
   const QueueId a = queue("a", 3);
   const QueueId b = queue("b", 1);

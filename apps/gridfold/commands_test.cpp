@@ -454,7 +454,7 @@ TEST(Config, WorkUnitsSayWhereTheyAreFrom) {
   DaemonConfig config;
   ASSERT_TRUE(
       read_config_text("[work_units]\nsource = \"a test\"\n"
-                       "rates = { \"A100\" = \"3.1\", \"K80\" = 0.4 }\n",
+                       "rates = { \"A100\" = \"3.1\", \"K80\" = \"0.4\" }\n",
                        config));
   const std::map<std::string, std::int64_t> rates{{"A100", 3100}, {"K80", 400}};
   EXPECT_EQ(config.queues.work_units.by_model, rates);

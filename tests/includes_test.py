@@ -11,6 +11,7 @@ import sys
 
 ALLOWED = {
     "base": [],
+    "calendar": ["base"],
     "model": ["base"],
     "topology": ["model"],
     "engine": ["topology"],
@@ -18,7 +19,7 @@ ALLOWED = {
     "planner": ["topology"],
     "policies": ["engine", "planner", "forecast"],
     "wire": ["model"],
-    "control": ["policies", "wire"],
+    "control": ["policies", "wire", "calendar"],
     "devices": ["topology"],
     "accounting": ["engine"],
     "doctor": ["control", "accounting"],

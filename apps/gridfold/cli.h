@@ -74,6 +74,7 @@ int with_client(const Cli& cli, const std::function<int(Client&)>& work);
 
 // Each declares its commands.
 void add_daemon_commands(Cli& cli);  // up, serve
+void add_config_commands(Cli& cli);
 void add_job_submit_command(Cli& cli, CLI::App& job);
 void add_job_list_commands(Cli& cli, CLI::App& job);    // list, get
 void add_job_action_commands(Cli& cli, CLI::App& job);  // cancel, hold, release, requeue

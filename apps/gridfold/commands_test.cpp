@@ -382,6 +382,7 @@ TEST(Config, ReadsEveryKey) {
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
       "consolidate = true\nfillers = \"forecast\"\nfillers_guaranteed = \"20m\"\n"
+      "gang_repair = \"5m\"\n"
       "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
       "\"2Gi\"\n"
       "devices = { gpu = \"1.5\" }\n[[queues]]\nname = \"a/b\"\n"
@@ -395,13 +396,14 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_TRUE(config.consolidate);
   EXPECT_EQ(config.fillers.admission, FillerAdmission::kForecast);
   EXPECT_EQ(config.fillers.guaranteed, Duration::minutes(20));
-  ASSERT_EQ(config.queues.size(), 2u);
-  EXPECT_EQ(config.queues[0].limit.cpu.bound(), MilliCores(4000));
-  EXPECT_EQ(config.queues[0].limit.devices.at("gpu"), 1500);
-  EXPECT_FALSE(config.queues[0].open);
-  EXPECT_TRUE(config.queues[0].preempts);
-  EXPECT_FALSE(config.queues[1].preempts);
-  EXPECT_TRUE(config.queues[1].limit.memory.is_unlimited());
+  EXPECT_EQ(config.gang_repair, Duration::minutes(5));
+  ASSERT_EQ(config.queues.queues.size(), 2u);
+  EXPECT_EQ(config.queues.queues[0].limit.cpu.bound(), MilliCores(4000));
+  EXPECT_EQ(config.queues.queues[0].limit.devices.at("gpu"), 1500);
+  EXPECT_FALSE(config.queues.queues[0].open);
+  EXPECT_TRUE(config.queues.queues[0].preempts);
+  EXPECT_FALSE(config.queues.queues[1].preempts);
+  EXPECT_TRUE(config.queues.queues[1].limit.memory.is_unlimited());
   ASSERT_TRUE(config.links);
   EXPECT_EQ(config.links->machine, "m.xml");
   EXPECT_EQ(config.links->facts.network, LinkKind::kInfiniband);
@@ -425,8 +427,8 @@ TEST(Config, ReadsSharesAndLimitsOfQueues) {
       "each_tenant = { running_jobs = 2, devices = { gpu = \"1.5\" } }\n",
       config);
   ASSERT_TRUE(again) << again.error().describe();
-  EXPECT_EQ(config.usage_half_life, Duration::hours(7 * 24));
-  const QueueSpec& queue = config.queues.at(0);
+  EXPECT_EQ(config.queues.usage_half_life, Duration::hours(7 * 24));
+  const QueueSpec& queue = config.queues.queues.at(0);
   EXPECT_EQ(queue.weight, 2);
   EXPECT_EQ(queue.limit.running_jobs.bound(), 5);
   EXPECT_EQ(queue.longest_run.bound(), Duration::hours(48));

@@ -24,7 +24,8 @@ constexpr std::array kKeys = {"state"sv,           "listen"sv,
                               "links"sv,           "backfill"sv,
                               "default_run"sv,     "run_times"sv,
                               "consolidate"sv,     "backfill_order"sv,
-                              "fillers"sv,         "fillers_guaranteed"sv};
+                              "fillers"sv,         "fillers_guaranteed"sv,
+                              "gang_repair"sv};
 constexpr std::array kQueueKeys = {
     "name"sv,        "priority"sv, "open"sv,         "cpu"sv,         "memory"sv,     "devices"sv,
     "each_tenant"sv, "weight"sv,   "running_jobs"sv, "longest_run"sv, "guaranteed"sv, "preempts"sv,
@@ -340,11 +341,14 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
     return done;
   if (auto done = read_links(root, config.links); !done) return done;
   if (auto done = read_policy_settings(root, config.policy_settings); !done) return done;
-  if (auto done = read(root, "usage_half_life", "", parse_duration, config.usage_half_life); !done)
+  if (auto done = read(root, "usage_half_life", "", parse_duration, config.queues.usage_half_life);
+      !done)
     return done;
   if (auto done = read_backfill(root, config); !done) return done;
   if (auto done = read_fillers(root, config); !done) return done;
-  return read_queues(root, config.queues);
+  if (auto done = read(root, "gang_repair", "", parse_duration, config.gang_repair); !done)
+    return done;
+  return read_queues(root, config.queues.queues);
 }
 
 Result<void> read_config_file(const std::string& path, DaemonConfig& config) {

@@ -22,6 +22,7 @@ namespace gridfold {
 struct MachineLinksConfig {
   std::string machine;  // path of the file
   LinkFacts facts;
+  friend bool operator==(const MachineLinksConfig&, const MachineLinksConfig&) = default;
 };
 
 struct DaemonConfig {
@@ -41,9 +42,6 @@ struct DaemonConfig {
   std::string plugins;
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
-  // When queues take turns: what they have held counts half after this time;
-  // zero: only what they hold.
-  Duration usage_half_life{};
   // What is promised to jobs that wait, and who may use the time until then.
   BackfillOptions backfill;
   // Whether plans go by what earlier runs took, where any are known, rather than
@@ -52,7 +50,9 @@ struct DaemonConfig {
   // Whether work that can be moved is moved, so that blocked jobs find room.
   bool consolidate = false;
   FillerOptions fillers;
-  std::vector<QueueSpec> queues = {QueueSpec{}};
+  // For so long a gang that lost a node keeps its other places; zero: not at all.
+  Duration gang_repair{};
+  QueueConfiguration queues;
   // Without it expected times of communication are unknown.
   std::optional<MachineLinksConfig> links;
 };
@@ -87,5 +87,16 @@ struct DaemonConfig {
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);
 Result<void> read_config_text(std::string_view text, DaemonConfig& config);
+
+// Whether a daemon would start with it, as far as that can be told beside one:
+// names, settings and files that are only read when it does.
+Result<void> check_config(const DaemonConfig& config);
+
+// What the queues, and all else that a running daemon takes over, become by
+// going from one configuration to the other: "queues.research/llm",
+// "usage_half_life". An error, with the key as its field, where something has
+// changed that takes effect only at a start.
+Result<std::vector<std::string>> live_changes(const DaemonConfig& before,
+                                              const DaemonConfig& after);
 
 }  // namespace gridfold

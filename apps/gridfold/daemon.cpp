@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <optional>
 
@@ -172,6 +173,8 @@ struct Daemon::Parts {
   std::optional<ApiContext> api;
   Router router;
   std::vector<std::string> notes;
+  std::function<Result<DaemonConfig>()> read_again;  // null: there is no file
+  DaemonConfig in_force;                             // used on the loop's thread, once that runs
 
   Result<void> open_backend(const std::string& state, const std::string& program);
   Result<void> open_server(const DaemonConfig& config, const std::string& state);
@@ -179,6 +182,7 @@ struct Daemon::Parts {
   std::shared_ptr<StartEstimates> estimates_of(const DaemonConfig& config,
                                                const EngineOptions& engine);
   void serve();
+  void reload(Completion<std::vector<std::string>> done);
 };
 
 Result<void> Daemon::Parts::open_backend(const std::string& state, const std::string& program) {
@@ -232,9 +236,9 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
   advice = std::make_unique<SolveThread>();
   if (config.consolidate) engine_options.consolidation.consolidate = Consolidate::kOn;
   solver = std::make_unique<SolveThread>();
-  engine_options.usage_half_life = config.usage_half_life;
   engine_options.backfill = config.backfill;
   engine_options.fillers = config.fillers;
+  engine_options.gang_repair = config.gang_repair;
   policy->idle = std::make_unique<LearnedIdle>();
   options.estimates = estimates_of(config, engine_options);
   day_log.emplace(DayLogOptions{.engine = engine_options,
@@ -263,15 +267,40 @@ std::shared_ptr<StartEstimates> Daemon::Parts::estimates_of(const DaemonConfig& 
 
 void Daemon::Parts::serve() {
   api.emplace(ApiContext{*thread, clock, server->later(), waiters, account, *day_log, *forward_runs,
-                         GRIDFOLD_VERSION});
+                         GRIDFOLD_VERSION, [this](auto done) { reload(std::move(done)); }});
   router = make_router(*api);
   server->start([this](HttpRequest request, Respond respond) {
     router.handle(std::move(request), std::move(respond));
   });
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config) {
+void Daemon::Parts::reload(Completion<std::vector<std::string>> done) {
+  if (!read_again) {
+    Error error = conflict("this daemon has no configuration file");
+    error.hint = "start it as gridfold serve --config FILE";
+    return done(std::move(error));
+  }
+  auto read = read_again();
+  if (!read) return done(read.error());
+  thread->post([this, wanted = std::move(*read),
+                done = std::move(done)](ControlLoop& loop) mutable {
+    auto changes = live_changes(in_force, wanted);
+    if (!changes || changes->empty()) return done(std::move(changes));
+    loop.reconfigure(
+        wanted.queues, wanted.reconcile_interval,
+        [this, wanted, changes = std::move(*changes), done = std::move(done)](Result<void> taken) {
+          if (!taken) return done(taken.error());
+          in_force = wanted;
+          done(changes);
+        });
+  });
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
+                                              std::function<Result<DaemonConfig>()> read_again) {
   auto parts = std::make_unique<Parts>();
+  parts->in_force = config;
+  parts->read_again = std::move(read_again);
   const auto state = prepare_state(config.state);
   if (!state) return state.error();
   const auto program = own_program();
@@ -298,6 +327,13 @@ Daemon::~Daemon() {
   parts_->relay.detach();   // no event any more
   parts_->thread.reset();   // the last turn
   parts_->backend.reset();  // tasks go on under their shims
+}
+
+Result<std::vector<std::string>> Daemon::reload() {
+  std::promise<Result<std::vector<std::string>>> promise;
+  auto future = promise.get_future();
+  parts_->reload([&promise](auto outcome) { promise.set_value(std::move(outcome)); });
+  return future.get();
 }
 
 std::uint16_t Daemon::port() const { return parts_->server->port(); }

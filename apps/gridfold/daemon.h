@@ -1,12 +1,13 @@
 // The daemon as an object: the store, this machine's backend, the control loop
 // on its thread, and the API on its sockets, put together.
 //
-//   auto daemon = Daemon::start(config);
+//   auto daemon = Daemon::start(config, read_again);
 //   if (!daemon) return report(daemon.error());
 //   …   // until the object is destroyed; running tasks go on without it
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +21,15 @@ class Daemon {
  public:
   // Errors: kUnavailable or kConflict when another daemon has the state
   // directory, kInvalid with the configuration's field, and those of the parts.
-  static Result<std::unique_ptr<Daemon>> start(const DaemonConfig& config);
+  // `read_again` gives the configuration as its file has it now, from any thread;
+  // null: there is no file.
+  static Result<std::unique_ptr<Daemon>> start(
+      const DaemonConfig& config, std::function<Result<DaemonConfig>()> read_again = nullptr);
   ~Daemon();
+
+  // Takes the file over as it is now, and gives the names of what has changed;
+  // on an error all stays as it is.
+  Result<std::vector<std::string>> reload();
 
   std::uint16_t port() const;  // of TCP; 0 when there is none
   // "pc-7: 16 cores, 62.7 GiB, 8 gpu H100 (emulated)".

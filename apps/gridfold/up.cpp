@@ -1,5 +1,6 @@
 // gridfold up (one user, no configuration file) and gridfold serve (a site's
-// daemon): the same daemon, in the foreground until SIGINT or SIGTERM.
+// daemon): the same daemon, in the foreground until SIGINT or SIGTERM. At SIGHUP
+// one with a file reads it again; one without ends, for its terminal is gone.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -81,6 +82,17 @@ void tell_started(const Cli& cli, const Daemon& daemon, const DaemonConfig& conf
                 " run -- echo hello");
 }
 
+void tell_reloaded(const Cli& cli, const Result<std::vector<std::string>>& changes) {
+  if (!changes) {
+    report(changes.error().with_context("the configuration stays as it was"));
+    return;
+  }
+  std::string names;
+  for (const std::string& name : *changes) names += (names.empty() ? "" : ", ") + name;
+  tell(cli, names.empty() ? "configuration read again: nothing has changed"
+                          : "configuration read again: changed " + names);
+}
+
 // Cancels all jobs and waits for their ends. A further signal ends the waiting.
 void stop_tasks(const Cli& cli, Daemon& daemon, const sigset_t& signals) {
   daemon.cancel_all();
@@ -97,11 +109,13 @@ int run_daemon(const Cli& cli, const DaemonFlags& flags) {
   const auto signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  auto daemon = Daemon::start(*config);
+  std::function<Result<DaemonConfig>()> read_again;
+  if (!flags.config.empty()) read_again = [&cli, flags] { return configuration(cli, flags); };
+  auto daemon = Daemon::start(*config, read_again);
   if (!daemon) return report(daemon.error());
   tell_started(cli, **daemon, *config);
-  int signal = 0;
-  sigwait(&signals, &signal);
+  for (int signal = SIGHUP; sigwait(&signals, &signal), signal == SIGHUP && read_again;)
+    tell_reloaded(cli, (*daemon)->reload());
   if (flags.stop_tasks) stop_tasks(cli, **daemon, signals);
   const auto tasks = (*daemon)->running_tasks();
   daemon->reset();

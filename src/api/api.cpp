@@ -5,6 +5,7 @@ namespace gridfold {
 Router make_router(const ApiContext& api) {
   Router router;
   add_job_submit_route(router, api);
+  add_config_route(router, api);
   add_job_routes(router, api);
   add_job_action_routes(router, api);
   add_log_route(router, api);

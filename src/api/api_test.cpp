@@ -123,8 +123,9 @@ class ApiTest : public testing::Test {
     const Later later = [](Duration after, std::function<void()> work) {
       if (after.ns == 0) work();  // longer timers never ring in these tests
     };
-    api_.emplace(
-        ApiContext{*thread_, clock_, later, waiters_, account_, day_log_, examiner_, "1.2.3"});
+    api_.emplace(ApiContext{*thread_, clock_, later, waiters_, account_, day_log_, examiner_,
+                            "1.2.3",
+                            [](auto done) { done(std::vector<std::string>{"queues.a"}); }});
     router_ = make_router(*api_);
     deliver();
   }
@@ -623,6 +624,9 @@ TEST_F(ApiTest, OpenapiDescribesTheFieldsGiven) {
   EXPECT_EQ(fields.undescribed(Json::parse(answer.body), "WhatIfAnswer"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/nodes"), "NodeList"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/queues"), "QueueList"), none);
+  EXPECT_EQ(fields.undescribed(Json::parse(ask("POST", "/v1/config:reload").body),
+                               "ReloadedConfiguration"),
+            none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/summary"), "Summary"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/report/effective"), "EffectiveReport"), none);
   EXPECT_EQ(fields.undescribed(json("GET", "/v1/doctor"), "Diagnosis"), none);

@@ -217,6 +217,11 @@ Result<QueueList> Client::queues() {
   return body ? read_queues(*body) : body.error();
 }
 
+Result<std::vector<std::string>> Client::reload_configuration() {
+  const auto body = state_->post("/v1/config:reload");
+  return body ? read_changes(*body) : body.error();
+}
+
 Result<EffectiveReportView> Client::effective_report() {
   const auto body = state_->get("/v1/report/effective");
   return body ? read_effective_report(*body) : body.error();

@@ -88,6 +88,8 @@ class Client {
   // The question is a JSON document. Given a minute, for it may take the daemon
   // seconds.
   Result<WhatIfView> what_if(const std::string& question);
+  // The names of what has changed, such as "queues.research".
+  Result<std::vector<std::string>> reload_configuration();
   Result<SummaryView> summary();
   Result<EffectiveReportView> effective_report();
   // Given a minute, likewise.

@@ -483,6 +483,12 @@ Result<QueueList> read_queues(const std::string& json) {
   });
 }
 
+Result<std::vector<std::string>> read_changes(const std::string& json) {
+  return read<std::vector<std::string>>(json, [](const Json& document) {
+    return document.at("changed").get<std::vector<std::string>>();
+  });
+}
+
 Result<WhatIfView> read_what_if(const std::string& json) {
   return read<WhatIfView>(json, to_what_if);
 }

@@ -304,6 +304,7 @@ Result<ExplainView> read_explain(const std::string& json);
 Result<NodeView> read_node(const std::string& json);
 Result<NodeList> read_nodes(const std::string& json);
 Result<QueueList> read_queues(const std::string& json);
+Result<std::vector<std::string>> read_changes(const std::string& json);
 Result<WhatIfView> read_what_if(const std::string& json);
 Result<SummaryView> read_summary(const std::string& json);
 Result<EffectiveReportView> read_effective_report(const std::string& json);

@@ -125,6 +125,7 @@ struct ControlLoop::State {
   bool fenced_off = false;  // another daemon owns the store: for good
   Instant retry_at = Instant::never();
   Instant reconcile_at = Instant::never();
+  Instant windows_at{};  // when the engine is to be told of windows again
 
   Result<void> load();
   Error why_read_only() const;
@@ -133,6 +134,7 @@ struct ControlLoop::State {
                                                 std::span<const SubmittedJob> batch,
                                                 std::optional<Reason>& never) const;
   void run_reconcile(HeldOrders held);
+  void tell_windows();
   bool has_to_store(const Decisions& decisions) const;
   Transaction transaction_for(const Decisions& decisions,
                               std::span<const std::string> expired) const;
@@ -180,8 +182,16 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
   if (!revision) return revision.error().with_context("taking over the store");
   s.revision = s.meta_revision = *revision;
   if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
+  s.tell_windows();
   s.run_reconcile(HeldOrders::kMayBeLost);
   return {};
+}
+
+// Kept in the inbox until a turn takes it, and told again if that is not stored.
+void ControlLoop::State::tell_windows() {
+  const Instant now = clock.now();
+  windows_at = options.windows.next(now);
+  if (!options.windows.empty()) inbox.push(WindowsPlanned{options.windows.windows(now)});
 }
 
 Result<void> ControlLoop::State::load() {
@@ -224,7 +234,7 @@ Result<void> ControlLoop::State::load() {
             [](const NodeRecord& a, const NodeRecord& b) { return a.id < b.id; });
   std::map<std::string, NodeId, std::less<>> by_name;
   std::vector<Event> events;
-  for (const QueueSpec& queue : options.queues) events.emplace_back(QueueConfigured{queue});
+  events.emplace_back(QueuesConfigured{options.queues});
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     nodes[i].id = NodeId(static_cast<std::uint32_t>(i));
     by_name[nodes[i].spec.name] = nodes[i].id;
@@ -243,7 +253,7 @@ Result<void> ControlLoop::State::load() {
     record->spec = spec->second;
     if (GRIDFOLD_PLANTED_BUG(crash_after_queue_deletion)) {
       const bool there =
-          std::any_of(options.queues.begin(), options.queues.end(),
+          std::any_of(options.queues.queues.begin(), options.queues.queues.end(),
                       [&](const QueueSpec& q) { return q.name == record->spec->queue; });
       if (!there) return corrupt("record " + entry->key + " names a queue that is gone");
     }
@@ -315,6 +325,18 @@ void ControlLoop::request(Event event, Completion<void> done) {
   if (!allowed) return done(allowed);
   s.inbox.push(std::move(event), Source::kUser);
   s.requests.push_back(std::move(done));
+}
+
+void ControlLoop::reconfigure(QueueConfiguration queues, Duration reconcile_interval,
+                              Completion<void> done) {
+  request(QueuesConfigured{std::move(queues)},
+          [s = state_.get(), reconcile_interval, done = std::move(done)](Result<void> taken) {
+            if (taken && s->options.reconcile_interval != reconcile_interval) {
+              s->options.reconcile_interval = reconcile_interval;
+              s->reconcile_at = s->clock.now();  // and from now on by the new one
+            }
+            done(std::move(taken));
+          });
 }
 
 // Edges whose parent is still to end. An edge that can never be met any more
@@ -438,9 +460,10 @@ Instant ControlLoop::turn() {
 
 Instant ControlLoop::State::take_turn() {
   const Instant now = clock.now();
+  if (windows_at <= now) tell_windows();
   if (reconcile_at <= now) run_reconcile(HeldOrders::kWereGiven);
   const bool retry_due = retry_at <= now;
-  const Instant wake = std::min(engine.next_wake(), reconcile_at);
+  const Instant wake = std::min({engine.next_wake(), reconcile_at, windows_at});
   if (fenced_off) return Instant::never();
   if (read_only && !retry_due) return retry_at;
   if (inbox.events.empty() && submissions.empty() && engine.next_wake() > now && !retry_due)
@@ -465,7 +488,7 @@ Instant ControlLoop::State::take_turn() {
   }
   committed(now, decisions);
   taken.clear();
-  return std::min(engine.next_wake(), reconcile_at);
+  return std::min({engine.next_wake(), reconcile_at, windows_at});
 }
 
 // Whether the turn leaves anything for the store: not a job that came and

@@ -19,6 +19,7 @@
 #include "control/clock.h"
 #include "control/executor.h"
 #include "control/store.h"
+#include "control/window_calendar.h"
 #include "engine/engine.h"
 
 namespace gridfold {
@@ -74,7 +75,9 @@ enum class History : std::uint8_t { kKeep, kDrop };
 struct ControlOptions {
   History history = History::kKeep;
   // The queues there are: configuration, not records.
-  std::vector<QueueSpec> queues = {QueueSpec{}};
+  QueueConfiguration queues;
+  // When which nodes are closed: configuration as well.
+  WindowCalendar windows;
   // How often the backend's whole state is compared with ours; 0: only at start.
   Duration reconcile_interval = Duration::seconds(30);
   // Called with each committed turn's decisions, in order (decision log,
@@ -105,6 +108,9 @@ class ControlLoop {
   // A user's or operator's request (JobCancelRequested, NodeDrainRequested, …).
   // Refused with kNotFound or kConflict when it names nothing or cannot apply.
   void request(Event event, Completion<void> done);
+  // Takes over another configuration of the queues, whole or not at all, and of
+  // how often to reconcile. Running work goes on, whatever it now exceeds.
+  void reconfigure(QueueConfiguration queues, Duration reconcile_interval, Completion<void> done);
   // A fact from the backend.
   void post(Event event);
 

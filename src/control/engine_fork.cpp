@@ -24,7 +24,8 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.revision = revision;
   snapshot.options = options;
   snapshot.options.verify = Verify::kOff;
-  snapshot.queues = engine.queues();
+  snapshot.queues = engine.queue_configuration();
+  snapshot.windows = engine.windows();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
   const std::vector<const JobRecord*> jobs = engine.jobs();
   snapshot.jobs.reserve(jobs.size());
@@ -37,7 +38,8 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
 Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
   Engine engine(snapshot.options, std::move(policies));
   std::vector<Event> events;
-  for (const QueueSpec& queue : snapshot.queues) events.emplace_back(QueueConfigured{queue});
+  events.emplace_back(QueuesConfigured{snapshot.queues});
+  if (!snapshot.windows.empty()) events.emplace_back(WindowsPlanned{snapshot.windows});
   std::uint64_t turn = engine.step(snapshot.at, events).turn;
   const std::span<const NodeRecord> nodes = snapshot.nodes;
   for (std::size_t first = 0; first < nodes.size(); first += kNodesATurn) {

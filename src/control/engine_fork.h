@@ -25,7 +25,8 @@ struct EngineSnapshot {
   Instant at{};
   Revision revision = 0;  // of the store, when it was taken
   EngineOptions options;
-  std::vector<QueueSpec> queues;
+  QueueConfiguration queues;
+  std::vector<NodeWindow> windows;
   std::vector<NodeRecord> nodes;  // by NodeId
   std::vector<JobRecord> jobs;    // that have not ended, in order of id
 };

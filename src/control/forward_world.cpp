@@ -35,7 +35,7 @@ void ForwardWorld::expect(Instant at, What what, TaskId task, std::uint32_t numb
 
 void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
   std::unordered_map<std::string_view, const QueueSpec*> queues;
-  for (const QueueSpec& queue : snapshot.queues) queues[queue.name] = &queue;
+  for (const QueueSpec& queue : snapshot.queues.queues) queues[queue.name] = &queue;
   for (const JobRecord& job : snapshot.jobs) {
     if (job.state == JobState::kPending) continue;
     for (std::uint32_t i = 0; i < job.tasks.size(); ++i) {

@@ -51,6 +51,7 @@ void miss(TaskId id, const TaskRecord& task, HeldOrders held, Reconciliation& ou
     case TaskPhase::kCleaning: out.events.emplace_back(TaskCleaned{id, task.attempt}); break;
     case TaskPhase::kIdle:
     case TaskPhase::kBackoff:
+    case TaskPhase::kWaiting:
     case TaskPhase::kDone: break;
   }
 }
@@ -104,8 +105,8 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
       if (it == seen.end()) {
         miss(id, task, held, out);
       } else {
-        // In kBackoff the attempt has ended and is on record.
-        if (task.phase == TaskPhase::kBackoff) continue;
+        // In these phases the attempt has ended and is on record.
+        if (task.phase == TaskPhase::kBackoff || task.phase == TaskPhase::kWaiting) continue;
         tell(task, *it->second, out);
         seen.erase(it);
       }

@@ -206,6 +206,7 @@ void write_task(JsonWriter& json, const TaskRecord& task, std::span<const NodeRe
   if (task.shed) json.key("shed").boolean(true);
   write_time(json, "not_before", task.not_before);
   write_time(json, "started_at", task.started_at);
+  write_time(json, "down_since", task.down_since);
   if (task.exit) {
     json.key("exit").begin_array().number(task.exit->code).number(task.exit->signal);
     json.boolean(task.exit->out_of_memory).boolean(task.exit->lost).end_array();
@@ -223,6 +224,7 @@ TaskRecord task_from(const Json& json, const FindNode& find_node) {
   task.shed = json.value("shed", false);
   task.not_before = time_from(json, "not_before");
   task.started_at = time_from(json, "started_at");
+  task.down_since = time_from(json, "down_since");
   if (const auto it = json.find("exit"); it != json.end()) {
     task.exit = ExitStatus{it->at(0).get<std::int32_t>(), it->at(1).get<std::int32_t>(),
                            it->at(2).get<bool>(), it->at(3).get<bool>()};
@@ -345,6 +347,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
   json.begin_object().key("uid").string(record.uid).key("state").string(to_string(record.state));
   if (record.stopping != StopCause::kNone) json.key("stopping").string(to_string(record.stopping));
   if (record.held) json.key("held").boolean(true);
+  if (record.repairing) json.key("repairing").boolean(true);
   json.key("submitted_at").number(record.submitted_at.ns);
   json.key("pending_since").number(record.pending_since.ns);
   write_time(json, "started_at", record.started_at);
@@ -386,6 +389,7 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     if (const auto it = json.find("stopping"); it != json.end())
       record.stopping = must(parse_stop_cause(it->get<std::string>()), "stop cause");
     record.held = json.value("held", false);
+    record.repairing = json.value("repairing", false);
     record.submitted_at.ns = json.at("submitted_at").get<std::int64_t>();
     record.pending_since.ns = json.at("pending_since").get<std::int64_t>();
     record.started_at = time_from(json, "started_at");

@@ -274,7 +274,7 @@ void StartProbe::add_queue_limits(const JobRecord& job, Found& found) {
     const auto binding = std::find_if(reasons.begin(), reasons.end(),
                                       [](const Reason& reason) { return is_limit(reason.code); });
     if (binding == reasons.end()) return;
-    raise(*binding, snapshot_->queues, change.limits);
+    raise(*binding, snapshot_->queues.queues, change.limits);
     Outcome outcome = try_out(change, job);
     change.victims = std::move(outcome.victims);
     if (outcome.starts || !change.victims.empty()) {

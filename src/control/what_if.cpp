@@ -111,7 +111,7 @@ Error refused(ErrorKind kind, std::string field, std::string message, std::strin
 class WhatIfProblem::Planner {
  public:
   Planner(const EngineSnapshot& snapshot, MakePolicies make_policies)
-      : snapshot_(snapshot), queues_(snapshot.queues) {
+      : snapshot_(snapshot), queues_(snapshot.queues.queues) {
     plan_.make_policies = std::move(make_policies);
     for (const NodeRecord& node : snapshot.nodes) names_.insert(node.spec.name);
     if (!snapshot.jobs.empty()) last_job_ = snapshot.jobs.back().id;

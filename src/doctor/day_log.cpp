@@ -42,7 +42,6 @@ void DayLog::committed(Instant now, const Engine& engine, const Decisions& decis
   if (!begun_) {
     begun_ = true;
     since_ = now;
-    queues_ = engine.queues();
     for (const NodeRecord& node : engine.nodes()) see_node(node, now);
     for (const JobRecord* job : engine.jobs()) see_job(*job, engine, now);
     return;
@@ -54,7 +53,6 @@ void DayLog::committed(Instant now, const Engine& engine, const Decisions& decis
   for (const Decision& decision : decisions.list) {
     if (const auto* change = std::get_if<JobChanged>(&decision)) see_change(*change, now);
   }
-  queues_ = engine.queues();
   forget(now);
 }
 
@@ -178,16 +176,19 @@ DayJob DayLog::noted(const Job& job, const Day& day, Instant now, const Lengths&
   return noted;
 }
 
-Day DayLog::day(Instant now) const { return day(now - options_.window, now, now); }
+Day DayLog::day(const Engine& engine, Instant now) const {
+  return day(engine, now - options_.window, now, now);
+}
 
-Day DayLog::day(Instant from, Instant to, Instant now) const {
+Day DayLog::day(const Engine& engine, Instant from, Instant to, Instant now) const {
   Day day;
   day.from = std::max(since_, from);
   day.to = to;
   day.engine = options_.engine;
   day.make_policies = options_.make_policies;
   day.learned_run_times = options_.learned_run_times;
-  day.queues = queues_;
+  day.queues = engine.queue_configuration();
+  day.windows = engine.windows();
   for (const auto& [id, known] : nodes_) {
     for (const DayNode& node : known) {
       if (node.at < to) day.nodes.push_back({std::max(node.at, day.from), node.node});

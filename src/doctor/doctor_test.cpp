@@ -33,7 +33,6 @@ Day day_of(const std::vector<std::int32_t>& asked) {
   Day day;
   day.to = day.from + Duration::hours(4);
   day.make_policies = [] { return std::move(*make_policy("best_fit", {})); };
-  day.queues = {QueueSpec{}};
   NodeRecord node;
   node.spec.name = "n1";
   node.spec.cpu = MilliCores(64'000);
@@ -75,7 +74,7 @@ TEST(Doctor, SaysThatNothingIsWrong) {
 
 TEST(Doctor, NamesTheQueueWhoseLimitIsInTheWay) {
   Day day = day_of({1, 1, 1, 1});
-  day.queues[0].limit.devices["gpu"] = 1000;
+  day.queues.queues[0].limit.devices["gpu"] = 1000;
   const DoctorReport report = diagnose(day);
   ASSERT_FALSE(report.findings.empty());
   EXPECT_EQ(report.findings[0].cause, Cause::kNotPooled);

@@ -22,7 +22,7 @@ std::vector<Fix> raised_limits(const Day& day) {
   std::set<std::string> used;
   for (const DayJob& job : day.jobs) used.insert(job.spec->queue);
   std::vector<Fix> fixes;
-  for (const QueueSpec& queue : day.queues) {
+  for (const QueueSpec& queue : day.queues.queues) {
     const bool any = std::any_of(used.begin(), used.end(), [&](const std::string& name) {
       return lies_beneath(name, queue.name);
     });

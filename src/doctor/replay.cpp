@@ -49,7 +49,8 @@ class Course {
 
   DayReplay run() {
     std::vector<Event> events;
-    for (const QueueSpec& queue : day_.queues) events.emplace_back(QueueConfigured{queue});
+    events.emplace_back(QueuesConfigured{day_.queues});
+    if (!day_.windows.empty()) events.emplace_back(WindowsPlanned{day_.windows});
     Instant now = day_.from;
     DayReplay result;
     tell(now, events);

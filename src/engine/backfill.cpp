@@ -11,7 +11,6 @@
 // among what is held, since they give it back.
 #include <algorithm>
 #include <bit>
-#include <tuple>
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
@@ -29,11 +28,6 @@ constexpr Duration kPatience = Duration::seconds(60);
 constexpr int kMostRounds = 8;
 // What is expected of a job that goes on is put off by at least so much.
 constexpr Duration kLeastLonger = Duration::seconds(10);
-
-bool is_lower(const PendingKey& a, const PendingKey& b) {
-  return std::tuple(a.queue_priority, !a.filler, a.priority) <
-         std::tuple(b.queue_priority, !b.filler, b.priority);
-}
 
 // The classes and models of devices that the requests name.
 using DeviceKinds = std::set<std::pair<std::uint16_t, std::vector<std::uint16_t>>>;
@@ -68,6 +62,7 @@ std::optional<Instant> Engine::State::expected_end(JobId id) const {
   if (job == nullptr) return Instant::never();
   if (is_filler(*job)) return std::nullopt;
   const JobRecord& record = job->record;
+  if (record.repairing && claiming.count(key_of(*job)) != 0) return repair_until(record);
   const Instant start = record.started_at.is_never() ? now : record.started_at;
   const Instant end = end_of(start, planned_run(record));
   const Duration patience = kPatience + record.spec->effective_stop().grace;
@@ -88,7 +83,7 @@ void Engine::State::note_run_time(const JobRecord& record) {
 
 // Jobs with the same run time, within a hundredth, are tried together.
 std::uint32_t Engine::State::run_class(const JobRecord& record) const {
-  if (options.backfill.mode == BackfillMode::kNone) return 0;
+  if (options.backfill.mode == BackfillMode::kNone && windows.empty()) return 0;
   const auto run = static_cast<std::uint64_t>(planned_run(record).ns);
   const int shift = std::max(static_cast<int>(std::bit_width(run)) - 8, 0);
   return static_cast<std::uint32_t>(shift * 256 + static_cast<int>(run >> shift) + 1);
@@ -229,8 +224,9 @@ bool Engine::State::reserve(EngineJob& job) {
 
 // Whether its nodes take work: after a start of the daemon they are not up at once.
 bool Engine::State::is_there(const Reservation& plan) const {
-  return std::all_of(plan.seats.begin(), plan.seats.end(),
-                     [&](const ReservedSeat& seat) { return cluster.usable(seat.node); });
+  return std::all_of(plan.seats.begin(), plan.seats.end(), [&](const ReservedSeat& seat) {
+    return cluster.in_service(seat.node) && !windows.closing(seat.node, now);
+  });
 }
 
 // Puts a plan in place of the job's reservation, which is not booked now. Without
@@ -250,12 +246,14 @@ void Engine::State::move_reservation(EngineJob& job, Reservation plan) {
   plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
 }
 
-// Of jobs of lower priority, while this one is looked at.
-std::vector<JobId> Engine::State::set_lower_aside(const EngineJob& job) {
+// Of jobs of lower priority, or of this one's as well, while it is looked at.
+std::vector<JobId> Engine::State::set_aside(const EngineJob& job, Aside whose) {
   std::vector<JobId> aside;
   const PendingKey mine = key_of(job);
-  for (auto it = plans.reserved.rbegin(); it != plans.reserved.rend() && is_lower(*it, mine);
-       ++it) {
+  const auto goes = [&](const PendingKey& key) {
+    return whose == Aside::kLower ? is_lower(key, mine) : !is_lower(mine, key);
+  };
+  for (auto it = plans.reserved.rbegin(); it != plans.reserved.rend() && goes(*it); ++it) {
     aside.push_back(it->job);
     plans.timeline.unbook(it->job);
   }
@@ -333,6 +331,7 @@ Engine::State::Placement Engine::State::place_beside(EngineJob& job,
   // What a trial takes and gives back is no news.
   const std::set<JobId> shaken = plans.timeline.shaken();
   const bool had_gained = plans.timeline.has_gained();
+  look_ahead_for(job);
   Placement placement = place(job, target);
   const bool kept = !placement.tasks.empty() && keeps_promises(job, placement);
   if (!placement.tasks.empty() && !kept) take_back(job, placement);
@@ -353,7 +352,7 @@ Engine::State::Placement Engine::State::place_beside(EngineJob& job,
 
 // The job of a group whose turn it is: it starts, is promised room, or waits.
 bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool room) {
-  const std::vector<JobId> aside = set_lower_aside(job);
+  const std::vector<JobId> aside = set_aside(job, Aside::kLower);
   bool done = false;
   if (room) {
     plans.timeline.follow(now);
@@ -363,24 +362,12 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
   }
   if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
-  if (!done) park(group, PendingGroup::Parked::kForPlans);
+  if (!done) park_for_room(group);
   book_again(aside);
   return done;
 }
 
 // --- Each cycle ---
-
-// Whether its queue lets the job start; `target` is what it may have by role.
-bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
-  const PendingGroup& group = job.shape->group;
-  if (!queues.exists(group.queue)) return false;
-  target.clear();
-  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
-  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
-  std::vector<QueueTree::Ask> least = group.asks;
-  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
-  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
-}
 
 // Those whose places are not free any more when they were to be.
 void Engine::State::replan_shaken() {
@@ -401,10 +388,12 @@ void Engine::State::replan_shaken() {
 // Something ended early: each may have it, in their order, and begin earlier.
 void Engine::State::pull_forward() {
   if (!plans.timeline.has_gained()) return;
-  const std::set<PendingKey> keys = plans.reserved;
+  const std::vector<PendingKey> keys(plans.reserved.begin(), plans.reserved.end());
   std::vector<std::int64_t> target;
   for (const PendingKey& key : keys) {
+    repair_ahead_of(&key);
     EngineJob& job = jobs.at(key.job);
+    if (!job.record.reservation) continue;
     const Reservation old = *job.record.reservation;
     if (old.start <= now) continue;
     plans.timeline.unbook(key.job);
@@ -427,7 +416,7 @@ void Engine::State::pull_forward() {
 void Engine::State::start_in_slices() {
   if (!plans.room_freed) return;
   plans.room_freed = false;
-  const std::set<PendingKey> keys = plans.sliced;
+  const std::vector<PendingKey> keys(plans.sliced.begin(), plans.sliced.end());
   std::vector<std::int64_t> target;
   for (const PendingKey& key : keys) {
     EngineJob& job = jobs.at(key.job);
@@ -448,9 +437,13 @@ void Engine::State::start_in_slices() {
 
 // Those whose time has come.
 void Engine::State::start_due() {
-  const std::set<PendingKey> keys = plans.reserved;
+  std::vector<PendingKey> due_jobs;
+  for (const PendingKey& key : plans.reserved) {
+    if (jobs.at(key.job).record.reservation->start <= now) due_jobs.push_back(key);
+  }
   std::vector<std::int64_t> target;
-  for (const PendingKey& key : keys) {
+  for (const PendingKey& key : due_jobs) {
+    repair_ahead_of(&key);
     EngineJob& job = jobs.at(key.job);
     if (!job.record.reservation || job.record.reservation->start > now) continue;
     if (!admit(job, target)) {  // its room is not kept for a quota that others have
@@ -492,6 +485,7 @@ void Engine::State::follow_plans() {
   for (std::size_t i = parked.size(); i-- > 0;) {
     if (parked[i]->parked == PendingGroup::Parked::kForPlans) unpark(*parked[i]);
   }
+  while (!ready.shut_kinds().empty()) ready.open(ready.shut_kinds().back());
 }
 
 void Engine::State::set_next_plan() {
@@ -530,8 +524,7 @@ void Engine::State::add_plan_reasons(const EngineJob& job, std::vector<Reason>& 
                                    {"basis", std::string(basis_of(*plan))}});
     return;
   }
-  const bool tried = job.group != nullptr && job.group->parked == PendingGroup::Parked::kForPlans;
-  if (!reasons.empty() || !tried || plans.reserved.empty()) return;
+  if (!reasons.empty() || !found_no_room(job) || plans.reserved.empty()) return;
   // The first of those that want the same devices.
   const auto rival =
       std::find_if(plans.reserved.begin(), plans.reserved.end(), [&](const PendingKey& key) {

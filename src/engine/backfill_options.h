@@ -41,6 +41,7 @@ struct BackfillOptions {
   // For planning only: how long jobs without a limit are taken to run.
   // Unlimited: for ever, so that nothing is planned to follow them.
   Limit<Duration> default_run;
+  friend bool operator==(const BackfillOptions&, const BackfillOptions&) = default;
 
   std::size_t most() const {
     if (max_reservations > 0) return max_reservations;

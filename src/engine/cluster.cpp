@@ -215,6 +215,14 @@ void Cluster::set_status(const NodeRecord& record) {
   take_over_spec(record.id);
 }
 
+void Cluster::set_closed(NodeId id, bool closed) {
+  Node& node = nodes_[id.value];
+  if (node.is_closed == closed) return;
+  node.is_closed = closed;
+  node.takes_tasks = in_service(id) && !closed;
+  log(id);
+}
+
 std::optional<std::uint16_t> Cluster::find_class(std::string_view name) const {
   for (std::size_t i = 0; i < names_.classes.size(); ++i) {
     if (names_.classes[i] == name) return static_cast<std::uint16_t>(i);
@@ -254,7 +262,7 @@ void Cluster::take_over_spec(NodeId id) {
   }
   const ShapeIndex shape = states_.shape_with(kinds, layout);
   Node& node = nodes_[id.value];
-  node.takes_tasks = record.up && !record.drained;
+  node.takes_tasks = in_service(id) && !node.is_closed;
   count_supply(id, +1);
   enter(node, {shape, record.spec.cpu.value, record.spec.memory.value, usable,
                states_.shape(shape).empty});

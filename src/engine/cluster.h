@@ -95,6 +95,14 @@ class Cluster {
   bool usable(NodeId node) const {  // takes new tasks
     return nodes_[node.value].takes_tasks;
   }
+  // By its status: up, and not drained.
+  bool in_service(NodeId node) const {
+    const NodeRecord& record = records_[node.value];
+    return record.up && !record.drained;
+  }
+  // A closed node takes no new tasks, whatever its status.
+  void set_closed(NodeId node, bool closed);
+  bool is_closed(NodeId node) const { return nodes_[node.value].is_closed; }
   // Another number whenever nodes came, left, or changed their path of domains.
   std::uint64_t topology_version() const { return membership_ + path_changes_; }
   // Likewise, and whenever what a node tells of its links changed.
@@ -201,6 +209,7 @@ class Cluster {
     StateIndex state = RoomStates::kNone;
     bool takes_tasks = false;
     bool is_claimed = false;
+    bool is_closed = false;
   };
   struct Names {
     std::vector<std::string> classes;

@@ -86,6 +86,7 @@ Engine::State::Moves Engine::State::rehearse_moves(EngineJob& job,
   const Absence doomed(*this, leaving_with(victims), Cluster::Staying::kStays);
   std::vector<std::int64_t> least;
   for (const Role& role : job.record.spec->roles) least.push_back(role.min);
+  look_ahead_for(job, kVictimsTake);
   plan.own = place(job, least).tasks;
   std::vector<std::uint32_t> order(victims.begin(), victims.end());
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -97,6 +98,7 @@ Engine::State::Moves Engine::State::rehearse_moves(EngineJob& job,
     const std::vector<std::int64_t> wanted_tasks = held_by_role(victim.record);
     std::int64_t tasks = 0;
     for (const std::int64_t held : wanted_tasks) tasks += held;
+    look_ahead_for(victim, kVictimsTake);
     std::vector<Placed> places = place(victim, wanted_tasks).tasks;
     all = static_cast<std::int64_t>(places.size()) == tasks;
     plan.places.emplace_back(victim.record.id, std::move(places));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/planted.h"
 #include "engine/lost_work.h"
 #include "engine/state.h"
 
@@ -29,10 +30,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
 
   for (const Event& event : events) s.apply(event);
   s.fire_timers();
+  s.follow_windows();
   // Placing and evicting may itself give room back; then others are woken.
   s.wake_held_back();
   do {
     s.fulfil_claims();
+    s.gather_repairs();
     s.wake_groups();
     s.plans.room_freed |= !s.freed.empty();
     s.freed.clear();
@@ -84,7 +87,7 @@ const Engine::Work& Engine::work() const { return state_->work; }
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
   return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
-                   state_->plans.next, state_->fillers_due});
+                   state_->plans.next, state_->fillers_due, state_->windows.next()});
 }
 Instant Engine::next_round() const { return state_->rounds.due; }
 
@@ -103,6 +106,12 @@ std::span<const NodeRecord> Engine::nodes() const { return state_->cluster.recor
 NodeRoom Engine::room(NodeId node) const { return state_->cluster.room(node); }
 std::vector<QueueSpec> Engine::queues() const { return state_->queues.specs(); }
 
+QueueConfiguration Engine::queue_configuration() const {
+  QueueConfiguration configuration = state_->queues.sharing();
+  configuration.queues = queues();
+  return configuration;
+}
+
 const QueueSpec* Engine::queue(std::string_view name) const {
   const auto id = state_->queues.find(name);
   return id && state_->queues.exists(*id) ? &state_->queues.spec(*id) : nullptr;
@@ -116,6 +125,13 @@ QueueUsage Engine::usage(std::string_view queue) const {
   QueueUsage usage = state_->queues.usage(*id);
   if (state_->queues.takes_turns()) usage.share = state_->queues.share_of(*id);
   return usage;
+}
+
+const std::vector<NodeWindow>& Engine::windows() const { return state_->windows.planned(); }
+
+const NodeWindow* Engine::next_window(NodeId node) const {
+  const auto spans = state_->windows.spans(node);
+  return spans.empty() ? nullptr : &state_->windows.planned()[spans.front().window];
 }
 
 // --- Records and the journal ---
@@ -181,6 +197,7 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
   const bool filler = spec->workload_class == WorkloadClass::kFiller;
   std::vector<const Request*> requests;
   std::vector<std::uint32_t> key{queue.value, filler};
+  constexpr std::size_t kAsks = 2;  // from here on, what it asks for
   for (const Role& role : spec->roles) {
     requests.push_back(&cluster.compile(role.each));
     key.push_back(requests.back()->id);
@@ -191,6 +208,7 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
     const auto next = static_cast<std::uint32_t>(wishes.size());
     key.push_back(wishes.emplace(wish, next).first->second);
   }
+  const std::vector<std::uint32_t> asks(key.begin() + kAsks, key.end());
   // What is said of room alone holds for jobs of any length; beside reservations
   // length matters.
   if (runs != 0) {
@@ -202,6 +220,8 @@ JobShape& Engine::State::shape_of(const JobRecord& record) {
     shape = std::make_unique<JobShape>();
     shape->group.queue = queue;
     shape->group.filler = filler;
+    shape->group.ask_number = kinds.ask_number(asks);
+    shape->group.run_class = runs;
     for (std::size_t r = 0; r < requests.size(); ++r) {
       shape->group.asks.push_back({requests[r], spec->roles[r].count});
       shape->group.mins.push_back(spec->roles[r].min);
@@ -290,6 +310,7 @@ void Engine::State::undo_from(std::uint64_t from) {
       detach(jobs.at(it->job));
       if (!it->was_there) jobs.erase(it->job);
     }
+    if (!undone.nodes.empty()) windows.nodes_changed();
     for (auto it = undone.nodes.rbegin(); it != undone.nodes.rend(); ++it) {
       if (it->second) {
         cluster.put(*it->second);
@@ -306,8 +327,8 @@ void Engine::State::undo_from(std::uint64_t from) {
       job.saved_in_turn = 0;
       attach(job);
     }
-    for (auto it = undone.queues.rbegin(); it != undone.queues.rend(); ++it)
-      configure_queue(it->first, it->second ? &*it->second : nullptr);
+    if (undone.sharing) queues.share_as(*undone.sharing);
+    if (!undone.queues.empty()) configure_queues(undone.queues);
     random.restore(undone.random);
     if (rounds.adopted_in == undone.number) rounds.awaited = rounds.adopted;  // told again
     while (!moves.empty() && moves.back().first >= undone.number) moves.pop_back();
@@ -326,12 +347,14 @@ std::optional<Duration> Engine::State::run_limit(const EngineJob& job) const {
   return limit;
 }
 
-// The earliest of: its time limit, the restarts that wait for their time, and
-// when it may be evicted again.
+// The earliest of: its time limit, the restarts that wait for their time, when it
+// may be evicted again, and when its repair is given up.
 void Engine::State::set_timer(EngineJob& job) {
   const JobRecord& record = job.record;
   Instant due = Instant::never();
   const bool runs = record.state == JobState::kStarting || record.state == JobState::kRunning;
+  const bool is_repaired = record.state == JobState::kPending && record.repairing;
+  if (is_repaired && !GRIDFOLD_PLANTED_BUG(repair_never_given_up)) due = repair_until(record);
   if (const auto limit = run_limit(job); runs && limit && !record.started_at.is_never())
     due = record.started_at + *limit;
   if (runs) {

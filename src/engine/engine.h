@@ -77,9 +77,10 @@ struct EngineOptions {
   // A node with this many launch failures within the window is drained.
   std::int32_t launch_failures_to_drain = 2;
   Duration launch_failure_window = Duration::seconds(60);
-  // What queues have held counts half after this time when they take turns by
-  // their share; zero: only what they hold.
-  Duration usage_half_life{};
+  // For so long, from when it begins to wait, a gang that lost a node keeps the
+  // places of its other tasks, and what it lost is found before fresh jobs of its
+  // priority start; zero: it waits as others do.
+  Duration gang_repair{};
   // Restarts in place wait backoff * 2^retries, at most this long.
   Duration max_backoff = Duration::minutes(5);
   // How the domains of each level are joined (topology/site_fabric.h checks it).
@@ -90,11 +91,13 @@ struct EngineOptions {
   FillerOptions fillers;
 };
 
-// Device-time and room of one queue, in thousandths of a device by class.
+// What one queue holds.
 struct QueueUsage {
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
-  std::map<std::string, std::int64_t> devices;
+  DeviceAmounts devices;  // by class, and by class and model
+  // Where models have rates: by class, in thousandths of a work unit an hour.
+  std::map<std::string, std::int64_t> work_units;
   std::int64_t running_jobs = 0;
   std::int64_t pending_jobs = 0;
   // Its dominant share by its weight, in millionths, where queues take turns.
@@ -140,8 +143,12 @@ class Engine {
   std::span<const NodeRecord> nodes() const;
   NodeRoom room(NodeId node) const;  // what a new task could take
   std::vector<QueueSpec> queues() const;
+  QueueConfiguration queue_configuration() const;
   const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
+  const std::vector<NodeWindow>& windows() const;  // that are known
+  // The first window of the node that is not over; null: there is none.
+  const NodeWindow* next_window(NodeId node) const;
 
   // Every reason why a pending job does not run, the deciding one first, with
   // numbers of this moment. Empty for a job that is not pending.

@@ -93,6 +93,42 @@ TEST_F(EngineTest, RunsAJobToItsEnd) {
   EXPECT_EQ(state(job), JobState::kSucceeded);
 }
 
+// Jobs of many queues that ask for the same find no room alike: an end is not
+// made dearer by them.
+TEST_F(EngineTest, AnEndTriesNoMoreWhenMoreQueuesWait) {
+  nodes(2, 8);
+  std::int64_t tried[2] = {0, 0};
+  std::vector<JobId> running;
+  for (int i = 0; i < 16; ++i) running.push_back(submit(gang(1, 1)));
+  for (const JobId job : running) run(job);
+  int queues = 0;
+  for (const int more : {3, 200}) {
+    std::vector<Event> events;
+    for (; queues < more; ++queues) {
+      QueueSpec queue;
+      queue.name = "q" + std::to_string(queues);
+      queue.weight = 1;
+      events.emplace_back(QueueConfigured{queue});
+    }
+    step(std::move(events));
+    for (int q = 0; q < queues; ++q) {
+      for (const int gpus : {1, 2, 4}) {
+        JobSpec job = gang(1, gpus);
+        job.queue = "q" + std::to_string(q);
+        submit(job);
+      }
+    }
+    const std::int64_t before = engine.work().jobs_tried;
+    const std::size_t started = launched.size();
+    exit(running.back(), 0);
+    running.pop_back();
+    EXPECT_EQ(launched.size(), started + 1);
+    tried[queues > 3] = engine.work().jobs_tried - before;
+  }
+  EXPECT_LE(tried[0], 4);
+  EXPECT_LE(tried[1], 4);
+}
+
 TEST_F(EngineTest, GangStartsWholeOrNotAtAll) {  // F01
   nodes(10, 8);
   const JobId a = submit(gang(10, 8));
@@ -339,13 +375,39 @@ TEST_F(EngineTest, ANewQueuePriorityReordersWhatWaitsAndWhatIsPromised) {
   QueueSpec queue;
   queue.priority = 5;
   step({QueueConfigured{queue}});
-  step({QueueRemoved{"default"}});
+  step({QueuesConfigured{{{}, {}, {}}}});
   EXPECT_EQ(engine.explain(waits).front().code, ReasonCode::kQueueClosed);
   step({QueueConfigured{queue}});
   exit(filler, 0, {.signal = 15});
   EXPECT_EQ(state(promised), JobState::kStarting);
   step({JobCancelRequested{waits, "user"}});
   EXPECT_EQ(state(waits), JobState::kCancelled);
+}
+
+TEST_F(EngineTest, AConfigurationThatIsNotStoredIsUndoneWhole) {
+  nodes(1, 8);
+  QueueSpec queue;
+  queue.limit.devices["gpu"] = 4000;
+  step({QueueConfigured{queue}});
+  run(submit(gang(1, 4)));
+  const JobId waits = submit(gang(1, 2));
+  EXPECT_EQ(state(waits), JobState::kPending);
+  const QueueConfiguration before = engine.queue_configuration();
+  // Raised, turned to shares, and another one beside it: who waited starts.
+  QueueSpec other;
+  other.name = "other";
+  other.weight = 2;
+  queue.limit.devices["gpu"] = 8000;
+  queue.priority = 3;
+  const Decisions changed =
+      step({QueuesConfigured{{{queue, other}, Duration::hours(1), {{{"H100", 3000}}, "a test"}}}});
+  EXPECT_EQ(state(waits), JobState::kStarting);
+  EXPECT_EQ(engine.queue_configuration().queues.size(), 2u);
+  EXPECT_FALSE(engine.queue_configuration() == before);
+  step({TurnRejected{changed.turn}});
+  EXPECT_EQ(state(waits), JobState::kPending);
+  EXPECT_TRUE(engine.queue_configuration() == before);
+  EXPECT_EQ(engine.explain(waits).front().number("limit"), 4000);
 }
 
 TEST_F(EngineTest, ANeverIsNamedWithItsNumbers) {

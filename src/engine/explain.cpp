@@ -90,6 +90,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   std::vector<Reason> reasons;
   const auto& roles = job.record.spec->roles;
 
+  if (job.record.repairing) return {repair_reason(job)};
+
   // Promised room: waiting for the victims to leave.
   std::int64_t promised = 0;
   for (const TaskRecord& task : job.record.tasks) promised += !task.claim.node.is_none();
@@ -130,15 +132,22 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     bool any_usable = false;
     std::string drained;
     std::string down;
+    std::vector<NodeId> closed;  // to this job
+    std::int64_t slots_closed = 0;
     Cluster::Scratch book;
     for (std::uint32_t n = 0; n < cluster.size(); ++n) {
       const NodeId node(n);
       const std::int64_t empty = slots(cluster.capacity(node), request);
       if (empty == 0) continue;
       slots_empty += empty;
-      if (!cluster.usable(node)) {
+      if (!cluster.in_service(node)) {
         std::string& names = cluster.record(node).up ? drained : down;
         names += (names.empty() ? "" : ",") + cluster.record(node).spec.name;
+        continue;
+      }
+      if (!is_open_to(job, node)) {
+        closed.push_back(node);
+        slots_closed += slots(cluster.room(node), request);
         continue;
       }
       any_usable = true;
@@ -174,12 +183,17 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       continue;
     }
     if (slots_now >= need) continue;
+    if (!closed.empty() && slots_now + slots_closed >= need) {
+      reasons.push_back(maintenance_of(job, closed));
+      continue;
+    }
     // Nodes that would do but take nothing now.
     const auto name_absent_nodes = [&] {
       for (const auto& [code, names] : {std::pair{ReasonCode::kNodeDraining, drained},
                                         std::pair{ReasonCode::kNodeLost, down}}) {
         if (!names.empty()) reasons.emplace_back(code, std::vector<Reason::Param>{{"node", names}});
       }
+      if (!closed.empty()) reasons.push_back(maintenance_of(job, closed));
     };
     if (!any_usable) {
       name_absent_nodes();
@@ -205,7 +219,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
       std::int64_t largest = 0;
       std::int64_t enough = 0;
       for (std::uint32_t n = 0; n < cluster.size(); ++n) {
-        if (!cluster.usable(NodeId(n))) continue;
+        if (!is_open_to(job, NodeId(n))) continue;
         const NodeRoom room = cluster.room(NodeId(n));
         const std::int64_t amount = axis.amount_on(room, request);
         total += axis.all_on(room, request);
@@ -238,10 +252,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   }
   // It was tried and found no room: each role would fit by itself, together
   // they do not.
-  const bool tried =
-      job.record.reservation ||
-      (job.group != nullptr && (job.group->parked == PendingGroup::Parked::kForRoom ||
-                                job.group->parked == PendingGroup::Parked::kForPlans));
+  const bool tried = job.record.reservation || found_no_room(job);
   if (reasons.empty() && tried && roles.size() > 1) {
     std::int64_t tasks = 0;
     for (const Role& role : roles) tasks += role.min;
@@ -249,7 +260,8 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
                          std::vector<Reason::Param>{
                              {"need", tasks}, {"roles", static_cast<std::int64_t>(roles.size())}});
   }
-  if (reasons.empty() && job.group != nullptr && job.group->parked != PendingGroup::Parked::kNo) {
+  if (reasons.empty() && job.group != nullptr &&
+      (found_no_room(job) || job.group->parked != PendingGroup::Parked::kNo)) {
     if (auto held = held_back(job)) reasons.push_back(std::move(*held));
   }
   add_plan_reasons(job, reasons);

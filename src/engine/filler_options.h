@@ -30,6 +30,7 @@ struct FillerOptions {
   // Once let in by forecast, a filler is to run so long undisturbed nineteen
   // times in twenty.
   Duration guaranteed = Duration::hours(1);
+  friend bool operator==(const FillerOptions&, const FillerOptions&) = default;
 };
 
 }  // namespace gridfold

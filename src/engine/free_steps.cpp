@@ -31,6 +31,14 @@ void FreeSteps::add(Instant from, Instant until, const FreeAmount& amount, int s
   join(first);
 }
 
+void FreeSteps::close(Instant from, Instant until) {
+  if (from >= until) return;
+  const std::size_t first = cut(from);
+  const std::size_t end = until.is_never() ? steps_.size() : cut(until);
+  for (std::size_t i = first; i < end; ++i) steps_[i].free.lower_to(FreeAmount{});
+  for (std::size_t i = end + 1; i-- > first;) join(i);
+}
+
 FreeAmount FreeSteps::least(Instant from, Instant until) const {
   std::size_t i = index_at(from);
   FreeAmount least = steps_[i].free;

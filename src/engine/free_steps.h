@@ -73,6 +73,8 @@ class FreeSteps {
   // Adds the amount (or takes it off, sign -1) from `from` to `until`, which may
   // be never().
   void add(Instant from, Instant until, const FreeAmount& amount, int sign);
+  // Nothing is free in between. What is held beyond what there is stays so.
+  void close(Instant from, Instant until);
   // The least of each count over [from, until), from < until.
   FreeAmount least(Instant from, Instant until) const;
   // What lies before is not asked for any more.

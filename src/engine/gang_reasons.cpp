@@ -126,9 +126,10 @@ std::optional<Reason> Engine::State::topology_reason(const EngineJob& job) {
     for (std::size_t r = 0; r < spec.roles.size(); ++r) {
       const Request& request = *job.requests[r];
       const std::int64_t at_most = slots(cluster.capacity(node), request);
-      std::int64_t now_free = cluster.usable(node) ? slots(cluster.room(node), request) : 0;
+      const bool is_open = is_open_to(job, node);
+      std::int64_t now_free = is_open ? slots(cluster.room(node), request) : 0;
       std::int64_t without_claims = now_free;
-      if (cluster.usable(node) && !cluster.claims(node).empty()) {
+      if (is_open && !cluster.claims(node).empty()) {
         cluster.actual(node, book);
         without_claims = slots(book.room(), request);
       }

@@ -101,6 +101,16 @@ std::optional<std::string> Engine::check_invariants() const {
       return node_text(cluster, NodeId(n)) + ": " + *broken;
   }
 
+  for (std::uint32_t n = 0; n < cluster.size(); ++n) {
+    const NodeSpec& node = cluster.record(NodeId(n)).spec;
+    const bool in_window = std::any_of(
+        s.windows.planned().begin(), s.windows.planned().end(), [&](const NodeWindow& window) {
+          return window.from <= s.now && s.now < window.until && window.where.matches(node);
+        });
+    if (in_window != cluster.is_closed(NodeId(n)))
+      return node_text(cluster, NodeId(n)) + ": closed outside its windows, or open in one";
+  }
+
   std::map<std::uint32_t, std::int64_t> cpu_by_queue;
   std::size_t pending = 0;
   for (const EngineJob* at : s.jobs.in_order()) {
@@ -150,6 +160,8 @@ std::optional<std::string> Engine::check_invariants() const {
       return name + ": goes by rounds, yet is not among their jobs, or the other way round";
     if (claims != (record.state == JobState::kPending && has_claim(record)))
       return name + ": room is promised to it, yet it does not wait for it";
+    if (record.repairing && !claims && record.stopping != StopCause::kNodeLost)
+      return name + ": is being repaired, yet keeps no place";
     if (waits != (job.group != nullptr)) return name + ": waits for room, yet is in no group";
     pending += job.group != nullptr;
   }
@@ -176,7 +188,7 @@ std::optional<std::string> Engine::check_invariants() const {
       if (is_parked) return "a group without jobs is parked";
       continue;
     }
-    const bool ready = s.ready.has(*group.jobs.begin(), &group);
+    const bool ready = s.ready.has(group.queue, group.kind, *group.jobs.begin(), &group);
     if (ready == is_parked) return "a group is parked and ready at once, or neither";
   }
   if (parked != s.parked.size()) return "the list of parked groups is not that of the groups";

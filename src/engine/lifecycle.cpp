@@ -8,6 +8,7 @@
 // no effect: it was told late or twice.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/lost_work.h"
@@ -15,10 +16,6 @@
 
 namespace gridfold {
 namespace {
-
-// A job that was lost through no fault of its own starts again, but a job that
-// kills its node each time must not go round for ever.
-constexpr std::int32_t kMaxLosses = 5;
 
 template <class... Handlers>
 struct Overloaded : Handlers... {
@@ -45,6 +42,20 @@ Reason task_failure(std::uint32_t task, const ExitStatus& status) {
 Reason never_met(const JobRecord& parent, DependencyCondition condition) {
   return Reason(ReasonCode::kDependencyNeverMet,
                 {{"job", parent.uid}, {"condition", std::string(to_string(condition))}});
+}
+
+// Whether jobs of the queue wait elsewhere, are charged elsewhere or end at
+// another time when it changes so: not where only amounts differ.
+bool moves_jobs(const std::optional<QueueSpec>& before, const std::optional<QueueSpec>& after) {
+  if (!before || !after) return true;
+  QueueSpec same = *after;
+  same.open = before->open;
+  same.limit = before->limit;
+  same.guaranteed = before->guaranteed;
+  same.weight = before->weight;
+  if (same.each_tenant.empty() == before->each_tenant.empty())
+    same.each_tenant = before->each_tenant;
+  return same != *before;
 }
 
 Duration backoff_of(const Retry& retry, std::int32_t retries, Duration longest) {
@@ -78,12 +89,14 @@ void Engine::State::apply(const Event& event) {
               record = cluster.record(*known);
               if (record.up && record.spec == e.spec) return;
               touch_node(*known);
+              if (record.spec != e.spec) forget_places(*known);
               if (record.reason && record.reason->code == ReasonCode::kNodeLost)
                 record.reason.reset();
             }
             record.spec = e.spec;
             record.up = true;
             const NodeId id = cluster.put(record);
+            windows.nodes_changed();
             if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
           },
@@ -288,22 +301,16 @@ void Engine::State::apply(const Event& event) {
             freed.push_back(*id);
           },
           [&](const QueueConfigured& e) {
-            const auto known = queues.find(e.spec.name);
-            const bool existed = known && queues.exists(*known);
-            turn->queues.emplace_back(e.spec.name,
-                                      existed ? std::optional(queues.spec(*known)) : std::nullopt);
-            configure_queue(e.spec.name, &e.spec);
+            const QueueChange change{e.spec.name, e.spec};
+            save_queue(e.spec.name);
+            configure_queues({&change, 1});
           },
-          [&](const QueueRemoved& e) {
-            const auto known = queues.find(e.name);
-            if (!known || !queues.exists(*known)) return;
-            turn->queues.emplace_back(e.name, queues.spec(*known));
-            configure_queue(e.name, nullptr);
-          },
+          [&](const QueuesConfigured& e) { take_over(e.configuration); },
           [&](const NodeRestored& e) {
             NodeRecord record = e.record;
             record.up = false;  // until its backend says otherwise
             cluster.put(record);
+            windows.nodes_changed();
           },
           [&](const JobRestored& e) {
             if (jobs.has(e.record.id)) return;
@@ -328,6 +335,7 @@ void Engine::State::apply(const Event& event) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kRunning, TaskPhase::kStopping});
             if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
+          [&](const WindowsPlanned& e) { plan_windows(e.windows); },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },
@@ -339,6 +347,11 @@ void Engine::State::fire_timers() {
     EngineJob& job = jobs.at(timers.begin()->second);
     touch(job);
     JobRecord& record = job.record;
+    if (record.state == JobState::kPending) {
+      if (record.repairing) give_up_repair(job);
+      set_timer(job);
+      continue;
+    }
     const std::optional<Duration> limit = run_limit(job);
     if (limit && record.started_at + *limit <= now) {
       begin_stop(job, StopCause::kTimeLimit,
@@ -366,23 +379,61 @@ void Engine::State::fire_timers() {
   }
 }
 
-// Takes over the queue's new configuration; null: it is removed. What follows
-// from it for its jobs, their places in the order and where they are charged,
-// is made anew; for all jobs when queues begin or cease to take turns.
-void Engine::State::configure_queue(const std::string& name, const QueueSpec* spec) {
-  const QueueId queue = queues.intern(name);
-  const bool all = queues.takes_turns_with(name, spec) != queues.takes_turns();
+// As it was before the turn, which may change it more than once.
+void Engine::State::save_queue(const std::string& name) {
+  const auto is_it = [&](const QueueChange& saved) { return saved.first == name; };
+  if (std::none_of(turn->queues.begin(), turn->queues.end(), is_it))
+    turn->queues.emplace_back(name, queues.configured(name));
+}
+
+// Changes whatever differs between what there is and this configuration.
+void Engine::State::take_over(const QueueConfiguration& configuration) {
+  std::map<std::string, QueueSpec> named;
+  for (const QueueSpec& spec : configuration.queues) named[spec.name] = spec;
+  std::vector<QueueChange> changes;
+  for (const QueueSpec& known : queues.specs()) {
+    const auto it = named.find(known.name);
+    if (it == named.end()) {
+      changes.emplace_back(known.name, std::nullopt);
+    } else {
+      if (it->second != known) changes.emplace_back(known.name, it->second);
+      named.erase(it);
+    }
+  }
+  for (auto& [name, spec] : named) changes.emplace_back(name, std::move(spec));
+  for (const QueueChange& change : changes) save_queue(change.first);
+  if (!queues.shares_as(configuration)) {
+    if (!turn->sharing) turn->sharing = queues.sharing();
+    queues.share_as(configuration);
+  }
+  if (!changes.empty()) configure_queues(changes);
+}
+
+// Takes over the queues' new configurations. What follows from them for jobs,
+// their places in the order and where they are charged, is made anew: for the
+// jobs of queues of which more than amounts has changed, or for all when queues
+// begin or cease to take turns. One look at all jobs serves all changes.
+void Engine::State::configure_queues(std::span<const QueueChange> changes) {
+  std::set<QueueId> anew;
+  for (const auto& [name, spec] : changes) {
+    const QueueId queue = queues.intern(name);
+    if (moves_jobs(queues.configured(name), spec)) anew.insert(queue);
+  }
+  const bool all = queues.takes_turns_with(changes) != queues.takes_turns();
   std::vector<EngineJob*> moved;
-  for (EngineJob* job : jobs.in_order()) {
-    if (all || queues.queue_of(job->queue) == queue) moved.push_back(job);
+  if (all || !anew.empty()) {
+    for (EngineJob* job : jobs.in_order()) {
+      if (all || anew.contains(queues.queue_of(job->queue))) moved.push_back(job);
+    }
   }
   for (EngineJob* job : moved) {
     if (job->record.reservation) touch(*job);
     detach(*job);
   }
-  spec != nullptr ? queues.configure(*spec) : queues.remove(name);
+  for (const auto& [name, spec] : changes) spec ? queues.configure(*spec) : queues.remove(name);
   recent_shapes.clear();
   for (EngineJob* job : moved) attach(*job);
+  regroup();
   quota_freed = true;
 }
 
@@ -399,10 +450,8 @@ void Engine::State::end_claiming(EngineJob& job) {
 void Engine::State::hold(EngineJob& job, std::uint32_t index) {
   const TaskRecord& task = job.record.tasks[index];
   const Request& request = request_of(job, index);
-  const bool leaves = job.record.stopping != StopCause::kNone || task.shed ||
-                      (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
   cluster.take(task.allocation, {job.record.id, index}, request,
-               leaves ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
+               is_leaving(job.record, task) ? Cluster::Staying::kLeaves : Cluster::Staying::kStays);
   queues.charge(job.queue, request, +1);
   if (is_filler(job)) ++filler_holdings;
 }
@@ -423,6 +472,7 @@ void Engine::State::vacate(EngineJob& job, std::uint32_t index) {
   const Request& request = request_of(job, index);
   if (job.by_rounds) job.record.executed_ns += executed_ns(job, index);
   release(job, index);
+  keep_place(job, index);
   if (policy->departed(request)) forget_scores();
 }
 
@@ -457,6 +507,7 @@ void Engine::State::drop_claims(EngineJob& job) {
     unbook_claim(job, i);
     claim = Allocation{};
   }
+  if (std::exchange(job.record.repairing, false)) set_timer(job);
 }
 
 // --- Jobs ---
@@ -493,14 +544,18 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
   };
   if (record.stopping != StopCause::kNone && (ends_job(record.stopping) || !ends_job(cause)))
     return;
-  drop_claims(job);
+  const bool is_repair = cause == StopCause::kNodeLost && may_be_repaired(job);
+  if (!is_repair) drop_claims(job);
   leave_queue(job);
   // Only cancelling reaches a pending job: nothing to stop.
   if (record.state == JobState::kPending) return end(job, JobState::kCancelled, std::move(reason));
   record.stopping = cause;
+  record.repairing = is_repair;
   change_state(job, JobState::kStopping, std::move(reason));
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     TaskRecord& task = record.tasks[i];
+    if (record.repairing && task.phase == TaskPhase::kCleaning && task.exit && task.exit->ok())
+      task.shed = true;  // others may count on its place already
     if (task.phase == TaskPhase::kHeld || task.phase == TaskPhase::kRunning) {
       if (GRIDFOLD_PLANTED_BUG(orphan_on_cancel_during_start) && task.phase == TaskPhase::kHeld &&
           cause == StopCause::kCancel) {
@@ -519,7 +574,7 @@ void Engine::State::begin_stop(EngineJob& job, StopCause cause, Reason reason) {
       task.phase = TaskPhase::kIdle;
     }
     task.not_before = Instant::never();
-    if (holds_allocation(task.phase)) let_go(job, i);
+    if (holds_allocation(task.phase) && is_leaving(record, task)) let_go(job, i);
   }
   set_timer(job);
   settle(job);
@@ -573,12 +628,13 @@ void Engine::State::settle(EngineJob& job) {
     case StopCause::kPreempt:
     case StopCause::kRequeue:
     case StopCause::kNodeLost:
-    case StopCause::kResize: break;
+    case StopCause::kResize:
+    case StopCause::kRoleDown: break;
   }
   if (cause == StopCause::kNodeLost) {
+    const bool goes_on = goes_on_after_loss(record);
     ++record.losses;
-    if (record.losses > kMaxLosses || !retries_on(record.spec->retry, RetryCause::kNodeLost))
-      return end(job, JobState::kFailed, std::move(reason));
+    if (!goes_on) return end(job, JobState::kFailed, std::move(reason));
   }
   if (cause == StopCause::kPreempt) ++record.evictions;
   if (GRIDFOLD_PLANTED_BUG(double_count_at_requeue) && cause == StopCause::kRequeue)
@@ -595,10 +651,15 @@ void Engine::State::settle(EngineJob& job) {
   record.communication.reset();
   record.started_at = Instant::never();
   record.pending_since = now;
+  record.repairing &= has_claim(record);
   change_state(job, JobState::kPending, std::move(reason));
   set_timer(job);
   if (has_claim(record)) {
-    begin_claiming(job);  // its new places are waiting
+    begin_claiming(job);  // its places are waiting
+    for (const TaskRecord& task : record.tasks) {
+      // From now on until another time.
+      if (record.repairing && !task.claim.node.is_none()) cluster.touch(task.claim.node);
+    }
   } else {
     enter_queue(job);
   }
@@ -649,9 +710,10 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
   TaskRecord& task = job.record.tasks[index];
   if (task.phase != TaskPhase::kCleaning) task.exit = ExitStatus{0, 0, false, true};
   const bool was_over = task.phase == TaskPhase::kCleaning && task.not_before.is_never();
+  const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
+  if (!stopping && !was_over) job.record.repairing = may_be_repaired(job);
   vacate(job, index);
   task.not_before = Instant::never();
-  const bool stopping = job.record.stopping != StopCause::kNone || task.shed;
   task.phase = was_over && !stopping ? TaskPhase::kDone : TaskPhase::kIdle;
   task.shed = false;
   if (stopping || was_over) {

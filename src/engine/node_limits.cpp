@@ -24,14 +24,15 @@ LimitCount of_resource(NodeLimit limit, const Axis* axis) {
 }  // namespace
 
 // The first that binds, domains aside.
-LimitCount Engine::State::limit_on(NodeId node, const Request& request,
+LimitCount Engine::State::limit_on(const EngineJob& job, NodeId node, const Request& request,
                                    std::span<const Axis> axes) const {
   const NodeRoom capacity = cluster.capacity(node);
   if (!fits(capacity, request))
     return of_resource(NodeLimit::kTooSmall, first_short(capacity, request, axes));
   if (!cluster.record(node).up) return {NodeLimit::kDown};
-  if (!cluster.usable(node) && !GRIDFOLD_PLANTED_BUG(drained_node_has_room))
+  if (!cluster.in_service(node) && !GRIDFOLD_PLANTED_BUG(drained_node_has_room))
     return {NodeLimit::kDrained};
+  if (windows.closing(node, lasts_until(job)) != nullptr) return {NodeLimit::kMaintenance};
   const NodeRoom room = cluster.room(node);
   if (fits(room, request)) return {NodeLimit::kNone};
   if (!cluster.claims(node).empty()) {
@@ -53,7 +54,7 @@ std::vector<RoleLimits> Engine::limits(JobId id) const {
     const std::vector<Axis> axes = axes_of(s.cluster, request);
     std::map<std::tuple<NodeLimit, std::string, std::string>, std::int64_t> counts;
     for (std::uint32_t n = 0; n < s.cluster.size(); ++n) {
-      LimitCount on = s.limit_on(NodeId(n), request, axes);
+      LimitCount on = s.limit_on(*job, NodeId(n), request, axes);
       if (on.limit == NodeLimit::kNone && !reach.empty() && !reach[n])
         on.limit = NodeLimit::kDomain;
       ++counts[{on.limit, std::move(on.resource), std::move(on.wish)}];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "base/ids.h"
@@ -24,6 +25,12 @@ struct PendingKey {
   }
   friend bool operator==(const PendingKey&, const PendingKey&) = default;
 };
+
+// Whether a is of a lower priority than b, whenever they were submitted.
+inline bool is_lower(const PendingKey& a, const PendingKey& b) {
+  return std::tuple(a.queue_priority, !a.filler, a.priority) <
+         std::tuple(b.queue_priority, !b.filler, b.priority);
+}
 
 // As above, but by length where that is decided by submission alone.
 struct ShorterFirst {

@@ -11,14 +11,6 @@
 #include "engine/state.h"
 
 namespace gridfold {
-namespace {
-
-bool is_leaving(const JobRecord& record, const TaskRecord& task) {
-  return record.stopping != StopCause::kNone || task.shed ||
-         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
-}
-
-}  // namespace
 
 bool Engine::State::may_evict(const EngineJob& job) const {
   return !is_filler(job) && (filler_holdings > 0 || may_evict_by_priority(job) || may_reclaim(job));
@@ -134,8 +126,34 @@ std::vector<Engine::State::Placed> Engine::State::place_without(
   return placed;
 }
 
+// What gangs under repair keep is taken before anybody is stopped.
 bool Engine::State::preempt_for(EngineJob& job) {
   if (!may_evict(job)) return false;
+  look_ahead_for(job);
+  const std::vector<EngineJob*> lifted = lift_claims_for(job);
+  bool done = false;
+  std::vector<std::int64_t> target;
+  if (!lifted.empty() && has_slots(job) && admit(job, target)) {
+    const Placement placement = options.backfill.mode == BackfillMode::kNone
+                                    ? place(job, target)
+                                    : place_beside(job, target, nullptr);
+    done = !placement.tasks.empty();
+    if (done) {
+      if (job.record.repairing) end_repair(job);
+      start(job, placement);
+    }
+  }
+  if (!done) done = evict_for(job);
+  if (done) {
+    keep_claims_left(lifted);
+  } else {
+    for (EngineJob* other : lifted) put_claims_back(*other);
+  }
+  return done;
+}
+
+bool Engine::State::evict_for(EngineJob& job) {
+  look_ahead_for(job, kVictimsTake);
   gather_victims(
       [&](const EngineJob& other) {
         const EvictionRight right = right_to_evict(job, other);
@@ -185,7 +203,9 @@ std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
       },
       Stop::kToWait);
   if (!any) return std::nullopt;
+  look_ahead_for(job, kVictimsTake);
   const auto found = find_victims_within_rights(job);
+  windows.close_before(now);
   if (!found) return std::nullopt;
   std::string names;
   Instant until{};
@@ -205,6 +225,7 @@ std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
 void Engine::State::claim_places(EngineJob& job, const std::vector<Placed>& placed) {
   touch(job);
   leave_queue(job);
+  if (job.record.repairing) end_repair(job);
   for (const Placed& at : placed) {
     job.record.tasks[at.task].claim = at.allocation;
     book_claim(job, at.task);

@@ -81,11 +81,30 @@ void QueueTree::remove(std::string_view name) {
   queue.spec.name = std::string(name);
 }
 
-bool QueueTree::takes_turns_with(std::string_view name, const QueueSpec* spec) const {
-  const auto known = find(name);
-  const bool before = known && has_share(queues_[known->value].spec);
-  return shared_ - before + (spec != nullptr && has_share(*spec)) > 0;
+bool QueueTree::takes_turns_with(std::span<const QueueChange> changes) const {
+  std::size_t shared = shared_;
+  for (const auto& [name, spec] : changes) {
+    const auto known = find(name);
+    shared -= known && has_share(queues_[known->value].spec);
+    shared += spec && has_share(*spec);
+  }
+  return shared > 0;
 }
+
+void QueueTree::share_as(const QueueConfiguration& configuration) {
+  // What was held up to now is remembered as it counted then.
+  if (half_life_ > Duration{}) {
+    for (Queue& place : queues_) remember(place);
+  }
+  half_life_ = configuration.usage_half_life;
+  work_units_ = configuration.work_units;
+}
+
+bool QueueTree::shares_as(const QueueConfiguration& configuration) const {
+  return half_life_ == configuration.usage_half_life && work_units_ == configuration.work_units;
+}
+
+QueueConfiguration QueueTree::sharing() const { return {{}, half_life_, work_units_}; }
 
 std::optional<QueueId> QueueTree::find(std::string_view name) const {
   const auto it = by_name_.find(name);
@@ -116,6 +135,12 @@ std::vector<QueueSpec> QueueTree::specs() const {
   return specs;
 }
 
+std::optional<QueueSpec> QueueTree::configured(std::string_view name) const {
+  const auto known = find(name);
+  if (!known || !queues_[known->value].exists) return std::nullopt;
+  return queues_[known->value].spec;
+}
+
 // --- Usage ---
 
 void QueueTree::charge(QueueId place, const Request& request, int count) {
@@ -142,7 +167,11 @@ bool QueueTree::has_limits(QueueId place) const {
 
 QueueUsage QueueTree::usage(QueueId queue) const {
   const Usage& mine = queues_[queue.value].usage;
-  QueueUsage usage{mine.cpu, mine.memory, {}, mine.running_jobs, mine.pending_jobs, std::nullopt};
+  QueueUsage usage;
+  usage.cpu = mine.cpu;
+  usage.memory = mine.memory;
+  usage.running_jobs = mine.running_jobs;
+  usage.pending_jobs = mine.pending_jobs;
   for (std::size_t i = 0; i < mine.classes.size(); ++i) {
     if (!mine.classes[i].charged) continue;
     const std::string name(cluster_.class_name(static_cast<std::uint16_t>(i)));

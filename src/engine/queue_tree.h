@@ -15,6 +15,7 @@
 #include "engine/cluster.h"
 #include "engine/decayed_usage.h"
 #include "engine/engine.h"
+#include "engine/turn.h"
 #include "model/queue.h"
 #include "model/reason.h"
 
@@ -54,6 +55,8 @@ class QueueTree {
   QueueId preempting(QueueId queue) const;
   bool any_preempts() const { return preempting_ > 0; }
   std::vector<QueueSpec> specs() const;
+  // Its configuration; none: there is no such queue.
+  std::optional<QueueSpec> configured(std::string_view name) const;
 
   // One task's holding or claim, added (count +1) or taken off (-1), here and
   // above.
@@ -75,11 +78,15 @@ class QueueTree {
   // --- Turns by share ---
 
   // Whether queues take turns by what they hold, rather than in the order of
-  // submission: some queue has a weight or a guarantee. With a spec (null: none)
-  // for one of the queues it would be so.
+  // submission: some queue has a weight or a guarantee. Whether it would be so
+  // after these changes, of different queues.
   bool takes_turns() const { return shared_ > 0; }
-  bool takes_turns_with(std::string_view name, const QueueSpec* spec) const;
-  void set_half_life(Duration half_life) { half_life_ = half_life; }
+  bool takes_turns_with(std::span<const QueueChange> changes) const;
+  // How what is held enters a share, from now on: all of the configuration but
+  // its queues.
+  void share_as(const QueueConfiguration& configuration);
+  bool shares_as(const QueueConfiguration& configuration) const;
+  QueueConfiguration sharing() const;  // without queues
   // The time from which on changes are made; not before the last.
   void set_time(Instant now) { now_ = now; }
 
@@ -168,6 +175,7 @@ class QueueTree {
   std::map<std::string, QueueId, std::less<>> by_name_;
   std::size_t shared_ = 0;  // queues that have a weight or a guarantee
   Duration half_life_{};
+  WorkUnits work_units_;
   Instant now_{};
   std::vector<std::int64_t> held_;  // of remember(), kept for its memory
 };

@@ -123,7 +123,7 @@ TEST_F(QueueTurnsTest, WeightsDivideTheShare) {
 
 // What a queue held lately counts beside what it holds.
 TEST_F(QueueTurnsTest, WhoHadMuchLatelyWaits) {
-  tree_.set_half_life(Duration::hours(1));
+  tree_.share_as({{}, Duration::hours(1), {}});
   const QueueId a = queue("a", 1);
   const QueueId b = queue("b", 1);
   const Request& one = request(0, 10);

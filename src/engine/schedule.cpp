@@ -20,11 +20,10 @@ void Engine::State::enter_queue(EngineJob& job) {
   job.group = &group;
   const PendingKey order = key_of(job);
   const bool is_first = group.jobs.empty() || order < *group.jobs.begin();
-  if (is_first && group.parked == PendingGroup::Parked::kNo) {
-    if (!group.jobs.empty()) ready.remove(group.queue, *group.jobs.begin());
-    ready.add(group.queue, order, &group);
-  }
+  const PendingKey former = group.jobs.empty() ? order : *group.jobs.begin();
   group.jobs.insert(group.jobs.end(), order);  // most come in order
+  if (is_first && group.parked == PendingGroup::Parked::kNo)
+    group.jobs.size() == 1 ? enter_order(group) : change_first(group, former);
   // Where rank gives rights, a new first may do what the others could not.
   if (is_first && group.parked != PendingGroup::Parked::kNo &&
       !queues.preempting(group.queue).is_none())
@@ -43,22 +42,78 @@ void Engine::State::leave_queue(EngineJob& job) {
     if (group.jobs.empty()) leave_parked(group);
     return;
   }
-  if (!was_first) return;
-  ready.remove(group.queue, order);
-  if (!group.jobs.empty()) ready.add(group.queue, *group.jobs.begin(), &group);
+  if (was_first) group.jobs.empty() ? leave_order(group, order) : change_first(group, order);
+}
+
+// Who has rights of its own, or is looked at one by one, shares no fate.
+TurnOrder::Kind Engine::State::kind_of(const PendingGroup& group) {
+  const bool by_itself = group.filler
+                             ? options.fillers.admission != FillerAdmission::kAny
+                             : queues.any_guaranteed() || !queues.preempting(group.queue).is_none();
+  if (by_itself || options.consolidation.consolidate != Consolidate::kOff)
+    return group.filler ? TurnOrder::kAloneFiller : TurnOrder::kAlone;
+  GroupKinds::Standing standing{group.run_class};
+  if (options.backfill.mode != BackfillMode::kNone) {
+    standing.queue_priority = group.jobs.begin()->queue_priority;
+    standing.priority = group.jobs.begin()->priority;
+  }
+  return kinds.kind_of(group.ask_number, group.filler, standing, group.asks);
+}
+
+void Engine::State::enter_order(PendingGroup& group) {
+  group.kind = kind_of(group);
+  ready.add(group.queue, group.kind, *group.jobs.begin(), &group);
+}
+
+void Engine::State::leave_order(PendingGroup& group, const PendingKey& first) {
+  ready.remove(group.queue, group.kind, first);
+}
+
+void Engine::State::change_first(PendingGroup& group, const PendingKey& from) {
+  if (options.backfill.mode == BackfillMode::kNone || kind_of(group) == group.kind)
+    return ready.change_first(group.queue, group.kind, from, *group.jobs.begin());
+  leave_order(group, from);
+  enter_order(group);
+}
+
+// After a change of who has rights.
+void Engine::State::regroup() {
+  for (const auto& [key, shape] : shapes) {
+    PendingGroup& group = shape->group;
+    if (group.jobs.empty() || group.parked != PendingGroup::Parked::kNo) continue;
+    leave_order(group, *group.jobs.begin());
+    enter_order(group);
+  }
 }
 
 void Engine::State::park(PendingGroup& group, PendingGroup::Parked why) {
-  ready.remove(group.queue, *group.jobs.begin());
+  leave_order(group, *group.jobs.begin());
   group.parked = why;
   group.parked_at = parked.size();
   parked.push_back(&group);
 }
 
+// With all that find no more than it did.
+void Engine::State::park_for_room(PendingGroup& group) {
+  if (group.kind != TurnOrder::kAlone && group.kind != TurnOrder::kAloneFiller)
+    return kinds.shut(group.kind);
+  const bool beside_plans = options.backfill.mode != BackfillMode::kNone;
+  park(group, beside_plans ? PendingGroup::Parked::kForPlans : PendingGroup::Parked::kForRoom);
+}
+
 void Engine::State::unpark(PendingGroup& group) {
   ++work.groups_woken;
   leave_parked(group);
-  ready.add(group.queue, *group.jobs.begin(), &group);
+  enter_order(group);
+}
+
+// Whether it waits in vain until there is more room, or another plan.
+bool Engine::State::found_no_room(const EngineJob& job) const {
+  if (job.group == nullptr) return false;
+  const PendingGroup& group = *job.group;
+  if (group.parked == PendingGroup::Parked::kNo) return !ready.is_open(group.kind);
+  return group.parked == PendingGroup::Parked::kForRoom ||
+         group.parked == PendingGroup::Parked::kForPlans;
 }
 
 void Engine::State::leave_parked(PendingGroup& group) {
@@ -91,6 +146,11 @@ bool Engine::State::fits_without_victims(const PendingGroup& group) const {
       if (!holding.leaves && right_to_evict(job, jobs.at(holding.job)) != EvictionRight::kNone)
         Cluster::add_back(book, cluster.request(holding.request), holding.devices, holding.start());
     }
+    for (const Holding& claim : cluster.claims(node)) {
+      const EngineJob& other = jobs.at(claim.job);
+      if (other.record.repairing && may_take_claims(job, other))
+        Cluster::add_back(book, cluster.request(claim.request), claim.devices, claim.start());
+    }
     for (const QueueTree::Ask& ask : group.asks) {
       if (fits(book.room(), *ask.request)) return true;
     }
@@ -103,29 +163,38 @@ bool Engine::State::fits_without_victims(const PendingGroup& group) const {
 // fillers their room counts as well: else they would keep each gap from it.
 void Engine::State::wake_groups() {
   const bool quota = quota_freed && !GRIDFOLD_PLANTED_BUG(quota_wake_forgotten);
-  if (parked.empty() || (!quota && freed.empty())) return;
+  if ((parked.empty() && ready.shut_kinds().empty()) || (!quota && freed.empty())) return;
   std::sort(freed.begin(), freed.end());
   freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
   std::vector<Cluster::Scratch> reclaimable;  // beside freed
   if (filler_holdings > 0 && !GRIDFOLD_PLANTED_BUG(borrow_not_reclaimed)) {
     for (const NodeId node : freed) reclaimable.push_back(room_without_fillers(node));
   }
-  work.groups_looked_at += static_cast<std::int64_t>(parked.size());
+  work.groups_looked_at += static_cast<std::int64_t>(parked.size() + ready.shut_kinds().size());
   freed_bounds.clear();
   for (const NodeId node : freed) freed_bounds.push_back(bound_of(cluster.room(node)));
   ++asked_freed;
   fits_freed.resize(cluster.request_count());
+  const auto any_fits = [&](std::span<const QueueTree::Ask> asks, bool filler) {
+    return std::any_of(asks.begin(), asks.end(), [&](const QueueTree::Ask& ask) {
+      Fit& fit = fits_freed[ask.request->id];
+      if (fit.asked != asked_freed) fit = fit_on_freed(*ask.request, reclaimable);
+      return fit.free || (fit.free_of_fillers && !filler);
+    });
+  };
   const auto has_room = [&](const PendingGroup& group) {
     if (group.filler && options.fillers.admission == FillerAdmission::kNone) return false;
     if (!group.filler && (!queues.preempting(group.queue).is_none() ||
                           may_reclaim(jobs.at(group.jobs.begin()->job))))
       return fits_without_victims(group);
-    return std::any_of(group.asks.begin(), group.asks.end(), [&](const QueueTree::Ask& ask) {
-      Fit& fit = fits_freed[ask.request->id];
-      if (fit.asked != asked_freed) fit = fit_on_freed(*ask.request, reclaimable);
-      return fit.free || (fit.free_of_fillers && !group.filler);
-    });
+    return any_fits(group.asks, group.filler);
   };
+  for (std::size_t i = ready.shut_kinds().size(); i-- > 0;) {
+    const TurnOrder::Kind kind = ready.shut_kinds()[i];
+    if (!any_fits(kinds.asks(kind), ready.is_filler(kind))) continue;
+    ready.open(kind);
+    ++work.groups_woken;
+  }
   // From the end: the last takes the place of one that leaves the list.
   for (std::size_t i = parked.size(); i-- > 0;) {
     PendingGroup& group = *parked[i];
@@ -156,23 +225,25 @@ void Engine::State::run_cycle() {
   follow_plans();
   try_ready();
   while (!by_length.empty()) {
+    repair_ahead_of(&by_length.begin()->first.first);
     PendingGroup& group = *by_length.begin()->second;
     by_length.erase(by_length.begin());
     if (group.parked != PendingGroup::Parked::kForLength) continue;  // it was woken since
     unpark(group);
-    try_start(group, jobs.at(group.jobs.begin()->job));
+    if (ready.is_open(group.kind)) try_start(group, jobs.at(group.jobs.begin()->job));
     try_ready();
   }
+  repair_ahead_of(nullptr);
+  windows.close_before(now);
 }
 
 void Engine::State::try_ready() {
   while (!ready.empty()) {
-    auto [first, group] = ready.next();
-    if (GRIDFOLD_PLANTED_BUG(order_by_address)) {
-      for (const auto& [key, other] : ready.all()) {
-        if (other < group) std::tie(first, group) = std::pair(key, other);
-      }
+    if (!repairs.empty()) {
+      const PendingKey next = ready.next().first;
+      repair_ahead_of(&next);
     }
+    const auto [first, group] = ready.next();
     EngineJob& job = jobs.at(first.job);
     if (goes_by_length(job)) {
       by_length.emplace(std::pair(first, planned_run(job.record)), group);
@@ -185,34 +256,29 @@ void Engine::State::try_ready() {
   }
 }
 
+// Whether its queue lets the job start, whole or else with its minimum; `target`
+// is what it may have by role.
+bool Engine::State::admit(const EngineJob& job, std::vector<std::int64_t>& target) {
+  const PendingGroup& group = job.shape->group;
+  if (!queues.exists(group.queue)) return false;
+  target.clear();
+  for (const QueueTree::Ask& ask : group.asks) target.push_back(ask.tasks);
+  if (!queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) return true;
+  std::vector<QueueTree::Ask> least = group.asks;
+  for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = target[r] = group.mins[r];
+  return !queues.blocked(group.queue, least, QueueTree::Against::kFree);
+}
+
 bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
   ++work.jobs_tried;
-  if (!queues.exists(group.queue)) {
+  if (!admit(job, wanted)) {
     park(group, PendingGroup::Parked::kForQuota);
     return false;
   }
-  wanted.clear();
-  for (const QueueTree::Ask& ask : group.asks) wanted.push_back(ask.tasks);
 
-  // Admit: whole, else with its minimum.
-  if (queues.blocked(group.queue, group.asks, QueueTree::Against::kFree)) {
-    std::vector<QueueTree::Ask> least = group.asks;
-    for (std::size_t r = 0; r < least.size(); ++r) least[r].tasks = wanted[r] = group.mins[r];
-    if (queues.blocked(group.queue, least, QueueTree::Against::kFree)) {
-      park(group, PendingGroup::Parked::kForQuota);
-      return false;
-    }
-  }
-
+  look_ahead_for(job);
   // Filter and score: a gang that cannot find its minimum is not tried.
-  bool room = true;
-  const bool by_tree = goes_by_tree(job);
-  for (std::size_t r = 0; r < group.asks.size() && room; ++r) {
-    const Request& request = *group.asks[r].request;
-    const std::int64_t least =
-        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
-    room = by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
-  }
+  bool room = has_slots(job);
   if (group.filler && options.fillers.admission == FillerAdmission::kNone) room = false;
   const bool by_forecast = group.filler && options.fillers.admission == FillerAdmission::kForecast;
   if (by_forecast)
@@ -230,8 +296,22 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
     }
   }
   if (preempt_for(job) || consolidate_for(job)) return true;
-  park(group, PendingGroup::Parked::kForRoom);
+  park_for_room(group);
   return false;
+}
+
+bool Engine::State::has_slots(const EngineJob& job) {
+  const PendingGroup& group = job.shape->group;
+  const bool by_tree = goes_by_tree(job);
+  for (std::size_t r = 0; r < group.asks.size(); ++r) {
+    const Request& request = *group.asks[r].request;
+    const std::int64_t least =
+        group.mins[r] - (GRIDFOLD_PLANTED_BUG(gang_starts_incomplete) ? 1 : 0);
+    const bool room =
+        by_tree ? domains.row(request).slots.front() >= least : scores.has_slots(request, least);
+    if (!room) return false;
+  }
+  return true;
 }
 
 // Places up to target[r] tasks of each role on the books, or nothing when a
@@ -329,6 +409,7 @@ void Engine::State::fulfil_claims() {
   const std::set<PendingKey> waiting = claiming;
   for (const PendingKey& key : waiting) {
     EngineJob& job = jobs.at(key.job);
+    if (job.record.repairing) continue;  // it is placed anew
     std::vector<Placed> placed;
     std::map<NodeId, Cluster::Scratch> books;
     const auto why = job.by_rounds ? DecidedBy::kPlan : DecidedBy::kRoomMade;
@@ -337,7 +418,7 @@ void Engine::State::fulfil_claims() {
     for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
       const Allocation claim = job.record.tasks[i].claim;
       if (claim.node.is_none()) continue;
-      lost |= !cluster.usable(claim.node);
+      lost |= !is_open_to(job, claim.node);
       auto [book, fresh] = books.try_emplace(claim.node);
       if (fresh) cluster.actual(claim.node, book->second);
       const Request& request = request_of(job, i);

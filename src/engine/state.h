@@ -3,6 +3,7 @@
 // explain.cpp and invariants.cpp share it.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -21,8 +22,10 @@
 #include "engine/engine.h"
 #include "engine/eviction_rights.h"
 #include "engine/gang_placement.h"
+#include "engine/group_kinds.h"
 #include "engine/idle_devices.h"
 #include "engine/job_table.h"
+#include "engine/node_windows.h"
 #include "engine/pending_key.h"
 #include "engine/plans.h"
 #include "engine/queue_tree.h"
@@ -36,8 +39,8 @@
 namespace gridfold {
 
 // Pending jobs that are interchangeable for fitting: same queue, same roles.
-// When the first of them cannot start, none can, and the whole group is parked
-// on what would wake it.
+// When the first of them cannot start, none can: the whole group is parked on
+// what would wake it, or its kind is shut.
 struct PendingGroup {
   // kForPlans: it may be that a reservation is in the way, or that one was to be
   // had: looked at again when these change, and for room.
@@ -49,6 +52,9 @@ struct PendingGroup {
   std::vector<QueueTree::Ask> asks;  // by role, tasks = the role's count
   std::vector<std::int32_t> mins;    // by role
   std::set<PendingKey> jobs;
+  std::uint32_t ask_number = 0;  // what it asks for, whatever its queue
+  std::uint32_t run_class = 0;
+  TurnOrder::Kind kind = TurnOrder::kAlone;  // while it is not parked
   Parked parked = Parked::kNo;
   std::size_t parked_at = 0;  // while parked: its place among the parked groups
 };
@@ -91,15 +97,16 @@ struct Engine::State {
     idle_forecast = std::move(p.idle);
     if (!idle_forecast && options.fillers.admission == FillerAdmission::kForecast)
       options.fillers.admission = FillerAdmission::kAny;
+    plans.timeline.heed(windows);
     plans.ends.ask = [this](JobId job) { return expected_end(job); };
     rounds.policy = std::move(p.rounds);
     policy->prepare(cluster);
-    queues.set_half_life(o.usage_half_life);
   }
 
   EngineOptions options;
   std::unique_ptr<PlacementPolicy> policy;
   Cluster cluster;
+  NodeWindows windows{cluster};
   ScoreTable scores;
   DomainSlots domains;
   CommunicationCost communication;
@@ -129,7 +136,9 @@ struct Engine::State {
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
   TurnOrder ready{queues};                       // groups not parked
-  std::set<PendingKey> claiming;                 // jobs that wait for their victims to leave
+  GroupKinds kinds{ready};
+  std::set<PendingKey> claiming;                 // jobs that room is promised to
+  std::set<PendingKey> repairs;                  // of these, gangs to repair in this cycle
   std::map<JobId, std::vector<JobId>> children;  // by parent: jobs with an edge to it
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
@@ -190,7 +199,9 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
-  void configure_queue(const std::string& name, const QueueSpec* spec);
+  void save_queue(const std::string& name);
+  void take_over(const QueueConfiguration& configuration);
+  void configure_queues(std::span<const QueueChange> changes);
   void begin_claiming(EngineJob& job);
   void end_claiming(EngineJob& job);
   void enter_queue(EngineJob& job);
@@ -231,16 +242,57 @@ struct Engine::State {
   void fulfil_claims();
   std::vector<std::int64_t> wanted;  // of try_start by role, kept for its memory
   bool try_start(PendingGroup& group, EngineJob& job);
+  // Whether each role by itself finds its minimum.
+  bool has_slots(const EngineJob& job);
   // Groups set aside by a first job that goes by length (kForLength), by it.
   std::map<std::pair<PendingKey, Duration>, PendingGroup*, ShorterFirst> by_length;
   void try_ready();
   void start(EngineJob& job, const Placement& placement);
+  TurnOrder::Kind kind_of(const PendingGroup& group);
+  void enter_order(PendingGroup& group);
+  void leave_order(PendingGroup& group, const PendingKey& first);
+  void change_first(PendingGroup& group, const PendingKey& from);
+  void regroup();
   void park(PendingGroup& group, PendingGroup::Parked why);
+  void park_for_room(PendingGroup& group);
   void unpark(PendingGroup& group);
   void leave_parked(PendingGroup& group);
+  bool found_no_room(const EngineJob& job) const;
   Placement place(EngineJob& job, const std::vector<std::int64_t>& target);
   void trim_to_multiples(const EngineJob& job, std::vector<Placed>& placed);
   Placement place_anywhere(EngineJob& job, const std::vector<std::int64_t>& target);
+
+  // --- maintenance.cpp: windows in which nodes are closed ---
+  void plan_windows(const std::vector<NodeWindow>& list);
+  void follow_windows();
+  // Until when the job would hold its place if it started now; now: it may be
+  // stopped at any time.
+  Instant lasts_until(const EngineJob& job) const;
+  // Closes what is closed to the job, if it starts after so long a delay. To be
+  // called before the job is placed; the end of the cycle undoes it.
+  void look_ahead_for(const EngineJob& job, Duration delay = {});
+  // So much later starts who waits for victims to leave, more or less.
+  static constexpr Duration kVictimsTake = Duration::minutes(1);
+  bool is_open_to(const EngineJob& job, NodeId node) const;
+  Reason maintenance_of(const EngineJob& job, const std::vector<NodeId>& nodes) const;
+
+  // --- repair.cpp: gangs that lost a node ---
+  bool may_be_repaired(const EngineJob& job) const;
+  Instant repair_until(const JobRecord& record) const;
+  void keep_place(EngineJob& job, std::uint32_t task);
+  void lift_claims(EngineJob& job);
+  void put_claims_back(EngineJob& job);
+  void end_repair(EngineJob& job);
+  void give_up_repair(EngineJob& job);
+  void forget_places(NodeId node);
+  void gather_repairs();
+  void repair_ahead_of(const PendingKey* fresh);
+  bool repair(EngineJob& job);
+  std::vector<EngineJob*> lift_claims_for(const EngineJob& by);
+  bool may_take_claims(const EngineJob& by, const EngineJob& of) const;
+  void keep_claims_left(const std::vector<EngineJob*>& lifted);
+  std::int64_t missing_tasks(const EngineJob& job) const;
+  Reason repair_reason(const EngineJob& job) const;
 
   // --- fillers.cpp: who is let in ---
   void follow_idle();
@@ -270,7 +322,8 @@ struct Engine::State {
   std::vector<bool> within_reach(const EngineJob& job);
 
   // --- node_limits.cpp ---
-  LimitCount limit_on(NodeId node, const Request& request, std::span<const Axis> axes) const;
+  LimitCount limit_on(const EngineJob& job, NodeId node, const Request& request,
+                      std::span<const Axis> axes) const;
 
   // --- eviction_rights.cpp ---
   EvictionRight right_by_order(const EngineJob& by, const EngineJob& victim) const;
@@ -304,6 +357,7 @@ struct Engine::State {
   // Earmarks room of victims for the job and stops them; false if that is not
   // enough.
   bool preempt_for(EngineJob& job);
+  bool evict_for(EngineJob& job);
   enum class Stop : std::uint8_t { kToWait, kToMove };
   void gather_victims(const std::function<bool(const EngineJob&)>& may_stop, Stop stop);
   void add_candidates(const EngineJob& job, Stop stop);
@@ -350,7 +404,8 @@ struct Engine::State {
   bool reserve(EngineJob& job);
   bool is_there(const Reservation& plan) const;
   void move_reservation(EngineJob& job, Reservation plan);
-  std::vector<JobId> set_lower_aside(const EngineJob& job);
+  enum class Aside : std::uint8_t { kLower, kEqualAndLower };
+  std::vector<JobId> set_aside(const EngineJob& job, Aside whose);
   void book_again(const std::vector<JobId>& aside);
   void take_back(const EngineJob& job, const Placement& placement);
   bool keeps_promises(const EngineJob& job, const Placement& placement);
@@ -414,6 +469,25 @@ inline bool has_claim(const JobRecord& record) {
     if (!task.claim.node.is_none()) return true;
   }
   return false;
+}
+
+// A job that was lost through no fault of its own starts again, but a job that
+// kills its node each time must not go round for ever.
+inline constexpr std::int32_t kMaxLosses = 5;
+
+// Whether a run that is lost with a node is followed by another.
+inline bool goes_on_after_loss(const JobRecord& record) {
+  const std::vector<RetryCause>& on = record.spec->retry.on;
+  return record.losses < kMaxLosses &&
+         std::find(on.begin(), on.end(), RetryCause::kNodeLost) != on.end();
+}
+
+// Whether what the task holds will be free before long, for others to have.
+inline bool is_leaving(const JobRecord& record, const TaskRecord& task) {
+  if (task.shed) return true;
+  if (record.repairing) return false;
+  return record.stopping != StopCause::kNone ||
+         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
 }
 
 // Whether the job gives its place back whenever others need it.

@@ -65,7 +65,7 @@ void Timeline::rebuild(NodeId id) {
   Node& node = nodes_[id.value];
   node.make = make_number(id);
   FreeSteps free;
-  if (cluster_.usable(id)) {
+  if (cluster_.in_service(id)) {
     const NodeMake& make = makes_[node.make].make;
     free = FreeSteps(capacity_of(make, cluster_.capacity(id)));
     std::array<Instant, kMaxDevicesPerNode> busy_until;
@@ -95,6 +95,9 @@ void Timeline::rebuild(NodeId id) {
       FreeAmount amount;
       amount.devices[kind] = 1;
       free.add(kLongAgo, busy_until[device], amount, -1);
+    }
+    if (windows_ != nullptr) {
+      for (const NodeWindows::Span& span : windows_->spans(id)) free.close(span.from, span.until);
     }
   }
   for (const Booking& booking : node.bookings)

@@ -37,6 +37,7 @@
 #include "engine/cluster.h"
 #include "engine/domain_slots.h"
 #include "engine/free_steps.h"
+#include "engine/node_windows.h"
 #include "engine/slot_need.h"
 #include "engine/span_list.h"
 #include "model/reservation.h"
@@ -68,6 +69,10 @@ class Timeline {
   // All outlive the timeline.
   Timeline(const Cluster& cluster, DomainSlots& domains, const ExpectedEnds& ends)
       : cluster_(cluster), domains_(domains), ends_(ends) {}
+
+  // What is closed for a while is not free then. They outlive the timeline; a
+  // change of a node's windows must be in the cluster's log.
+  void heed(const NodeWindows& windows) { windows_ = &windows; }
 
   // Takes over what has changed in the books. Times before `now` are forgotten.
   void follow(Instant now);
@@ -185,6 +190,7 @@ class Timeline {
   const Cluster& cluster_;
   DomainSlots& domains_;
   const ExpectedEnds& ends_;
+  const NodeWindows* windows_ = nullptr;  // null: there are none
   Instant now_ = kLongAgo;
 
   std::vector<Node> nodes_;

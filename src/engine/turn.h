@@ -47,19 +47,24 @@ class SavedJobs {
   std::size_t size_ = 0;
 };
 
+// A queue's configuration by its name; none: it is not there.
+using QueueChange = std::pair<std::string, std::optional<QueueSpec>>;
+
 struct Turn {
   std::uint64_t number = 0;
   SavedJobs jobs;
   std::vector<std::pair<NodeId, std::optional<NodeRecord>>> nodes;  // empty: was not there
-  std::vector<std::pair<std::string, std::optional<QueueSpec>>> queues;
+  std::vector<QueueChange> queues;
+  std::optional<QueueConfiguration> sharing;  // of which only what is not a queue's own counts
   RandomStream::State random{};
 
-  bool empty() const { return jobs.empty() && nodes.empty() && queues.empty(); }
+  bool empty() const { return jobs.empty() && nodes.empty() && queues.empty() && !sharing; }
   void clear() {
     number = 0;
     jobs.clear();
     nodes.clear();
     queues.clear();
+    sharing.reset();
   }
 };
 

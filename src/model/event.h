@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/node_window.h"
 #include "model/queue.h"
 #include "model/record.h"
 #include "model/report.h"
@@ -106,11 +107,18 @@ struct NodeDrainRequested {
   bool drained = true;
   std::string by;
 };
+// One queue is so from now on.
 struct QueueConfigured {
   QueueSpec spec;
 };
-struct QueueRemoved {
-  std::string name;
+// All queues are so from now on; those not named are removed.
+struct QueuesConfigured {
+  QueueConfiguration configuration;
+};
+
+// Configuration: all windows that are known now, in place of those known before.
+struct WindowsPlanned {
+  std::vector<NodeWindow> windows;
 };
 
 // --- from the store, by way of the control loop ---
@@ -132,10 +140,10 @@ struct TurnRejected {
   std::uint64_t turn = 0;
 };
 
-using Event =
-    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueueRemoved,
-                 NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported>;
+using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured,
+                           QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
+                           Solved, TaskReported, WindowsPlanned>;
 
 }  // namespace gridfold

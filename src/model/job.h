@@ -82,6 +82,9 @@ struct Role {
   // {"/bin/sh", "-c", text}.
   std::vector<std::string> command;
   std::map<std::string, std::string> env;
+  // Roles of the job, by name: its tasks are launched once all of theirs run.
+  // Room for all is held before any of them starts.
+  std::vector<std::string> start_after;
   friend bool operator==(const Role&, const Role&) = default;
 };
 

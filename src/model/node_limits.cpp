@@ -5,8 +5,8 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNodeLimits = {
-    "too_small", "down", "drained", "reserved", "in_use", "domain", "has_room"};
+constexpr std::array<std::string_view, 8> kNodeLimits = {
+    "too_small", "down", "drained", "maintenance", "reserved", "in_use", "domain", "has_room"};
 
 }  // namespace
 

@@ -15,6 +15,7 @@ enum class NodeLimit : std::uint8_t {
   kTooSmall,  // even empty it has too little of the resource for one task
   kDown,
   kDrained,
+  kMaintenance,  // it is closed, or would be before the job has ended
   kReserved,  // it would have room but for what is earmarked for others
   kInUse,     // too little of the resource is free
   kDomain,    // it has room, and lies in no domain that holds what the topology asks

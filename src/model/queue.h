@@ -7,13 +7,16 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "base/units.h"
 
 namespace gridfold {
 
-// Thousandths of a device, by device class.
+// Thousandths of a device, by device class ("gpu": of whatever model) or by class
+// and model ("gpu:H100-SXM5-80GB": of these alone).
 using DeviceAmounts = std::map<std::string, std::int64_t>;
 
 // What a queue has a right to, however much others would borrow of it.
@@ -26,8 +29,8 @@ struct QueueGuarantee {
   bool empty() const { return *this == QueueGuarantee{}; }
 };
 
-// At most so much may be held or claimed at once; an absent device class is
-// unlimited.
+// At most so much may be held or claimed at once; an absent device class or
+// model is unlimited.
 struct QueueLimit {
   Limit<MilliCores> cpu;
   Limit<Bytes> memory;
@@ -53,6 +56,24 @@ struct QueueSpec {
   // in the queue's order (see engine/eviction_rights.h).
   bool preempts = false;
   friend bool operator==(const QueueSpec&, const QueueSpec&) = default;
+};
+
+// What a device of a model gets done, beside one of another: work units of a
+// whole device in an hour, in thousandths. A model without a rate counts 1.
+struct WorkUnits {
+  std::map<std::string, std::int64_t> by_model;
+  std::string source;  // where the rates are from, in words
+  friend bool operator==(const WorkUnits&, const WorkUnits&) = default;
+};
+
+// All that may change about the queues while work runs.
+struct QueueConfiguration {
+  std::vector<QueueSpec> queues = {QueueSpec{}};
+  // What queues have held counts half after this time when they take turns by
+  // their share; zero: only what they hold.
+  Duration usage_half_life{};
+  WorkUnits work_units;
+  friend bool operator==(const QueueConfiguration&, const QueueConfiguration&) = default;
 };
 
 // A guarantee that cannot be kept: it exceeds a limit at the queue or above it,

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 45> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 50> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -50,8 +50,13 @@ constexpr std::array<std::string_view, 45> kCodes = {"ExceedsCluster",
                                                      "Shed",
                                                      "VictimsSafe",
                                                      "HeldBack",
-                                                     "Reclaimed"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kReclaimed) + 1);
+                                                     "Reclaimed",
+                                                     "Maintenance",
+                                                     "WaitsForRepair",
+                                                     "RepairGivenUp",
+                                                     "WaitsForRole",
+                                                     "RoleDown"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoleDown) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -83,6 +83,17 @@ enum class ReasonCode : std::uint8_t {
   // {problem: "none_let_in"}.
   kHeldBack,
   kReclaimed,  // {by, queue}: stopped for a job whose queue is guaranteed what this one borrowed
+  // Maintenance. Of a job that waits: {window, nodes, from_ns, until_ns, run_ns}: so many nodes are
+  // closed to it from then, before it would have ended; the first of their windows. run_ns is
+  // absent where nobody knows how long it runs. Of one that was stopped: {window, node, until_ns}.
+  kMaintenance,
+  // Its gang lost a node: {tasks, kept, until_ns}, the places of so many tasks are kept for it
+  // until then, and so many are missing at least.
+  kWaitsForRepair,
+  kRepairGivenUp,  // {after_ns}: the places that were kept for it are no longer
+  // A part of the gang holds its room and is launched later: {tasks, role}, once this role runs.
+  kWaitsForRole,
+  kRoleDown,  // {role, after_ns}: others start after it, and it did not run for so long
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

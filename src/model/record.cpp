@@ -7,10 +7,11 @@ namespace {
 
 constexpr std::array<std::string_view, 7> kStates = {
     "pending", "starting", "running", "stopping", "succeeded", "failed", "cancelled"};
-constexpr std::array<std::string_view, 7> kPhases = {"idle",     "held",    "running", "stopping",
-                                                     "cleaning", "backoff", "done"};
-constexpr std::array<std::string_view, 8> kCauses = {
-    "none", "cancel", "preempt", "requeue", "time_limit", "task_failed", "node_lost", "resize"};
+constexpr std::array<std::string_view, 8> kPhases = {"idle",     "held",    "running", "stopping",
+                                                     "cleaning", "backoff", "done",    "waiting"};
+constexpr std::array<std::string_view, 9> kCauses = {"none",      "cancel",     "preempt",
+                                                     "requeue",   "time_limit", "task_failed",
+                                                     "node_lost", "resize",     "role_down"};
 
 }  // namespace
 

@@ -45,12 +45,13 @@ enum class TaskPhase : std::uint8_t {
   kCleaning,  // the process has ended; the backend still clears up
   kBackoff,   // clean, keeps its allocation, waits to be restarted in place
   kDone,      // ended for good; holds nothing
+  kWaiting,   // holds its allocation; is launched once the roles it starts after run
 };
 std::string_view to_string(TaskPhase phase);
 std::optional<TaskPhase> parse_task_phase(std::string_view text);
 constexpr bool holds_allocation(TaskPhase p) {
   return p == TaskPhase::kHeld || p == TaskPhase::kRunning || p == TaskPhase::kStopping ||
-         p == TaskPhase::kCleaning || p == TaskPhase::kBackoff;
+         p == TaskPhase::kCleaning || p == TaskPhase::kBackoff || p == TaskPhase::kWaiting;
 }
 
 // How a process ended. Exactly one of the two is meaningful: `signal` when it
@@ -86,9 +87,13 @@ struct TaskRecord {
   std::optional<ExitStatus> exit;         // of the last attempt that ended
   Instant not_before = Instant::never();  // kBackoff: when to restart
   Instant started_at = Instant::never();  // of the current attempt
-  // Stopped alone while its gang goes on: it leaves this run.
+  // Of a role that others start after: since when it does not run, in this run.
+  Instant down_since = Instant::never();
+  // Leaves this run and gives its place up: it was stopped alone while its gang
+  // goes on, or had ended before its gang lost a node.
   bool shed = false;
-  // Claimed room: where this task will start once its victims have left.
+  // Claimed room: where this task will start once its victims have left, or the
+  // place that it keeps while its gang is repaired.
   Allocation claim;
   WhyHere why;  // of the allocation; stays when the task has ended there
   friend bool operator==(const TaskRecord&, const TaskRecord&) = default;
@@ -103,7 +108,8 @@ enum class StopCause : std::uint8_t {
   kTimeLimit,
   kTaskFailed,
   kNodeLost,
-  kResize,  // it goes on with other places, or waits for the next round
+  kResize,    // it goes on with other places, or waits for the next round
+  kRoleDown,  // a role that others start after did not run for too long
 };
 std::string_view to_string(StopCause cause);
 std::optional<StopCause> parse_stop_cause(std::string_view text);
@@ -150,6 +156,9 @@ struct JobRecord {
   JobState state = JobState::kPending;
   StopCause stopping = StopCause::kNone;
   bool held = false;
+  // It lost a node. While it stops its tasks keep their places, and while it
+  // waits claims do, for a time (EngineOptions::gang_repair).
+  bool repairing = false;
   Instant submitted_at{};
   Instant started_at = Instant::never();  // first task of the current run
   Instant ended_at = Instant::never();

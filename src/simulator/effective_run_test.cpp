@@ -77,7 +77,7 @@ class World {
     ControlOptions control;
     QueueSpec queue;
     queue.limit.devices["gpu"] = 20'000;
-    control.queues = {queue};
+    control.queues.queues = {queue};
     control.random_bits = [this] { return bits_.next(); };
     control.on_committed = [this](Instant now, const Decisions& decisions) {
       account_.committed(now, loop_.engine(), decisions);

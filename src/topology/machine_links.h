@@ -18,6 +18,7 @@ struct LinkFacts {
   Known<BitsPerSecond> numa;
   Known<BitsPerSecond> socket;
   Known<BitsPerSecond> host_network;
+  friend bool operator==(const LinkFacts&, const LinkFacts&) = default;
 };
 
 // Sets the node's links, and of its GPUs (device class "gpu", GPU i of the file

@@ -70,7 +70,8 @@ def exchange(connection, method, path, body=None, headers=None):
 
 
 class Daemon:
-    """`gridfold up` on one state directory, started and ended any number of times."""
+    """`gridfold up` on one state directory, started and ended any number of times;
+    after serve(), `gridfold serve` with that file (None: `up` again)."""
 
     def __init__(self, state, *arguments, cwd, environment=None):
         self.state = str(state)
@@ -80,16 +81,20 @@ class Daemon:
         for name in [name for name in self.environment if name.startswith("GRIDFOLD_")]:
             del self.environment[name]
         self.process = None
+        self.verb = ["up"]
         self.log = os.path.join(self.cwd, "..", "daemon.log")
         self.jobs_path = "/v1/tenants/default/jobs"
 
     # --- its process ---
 
+    def serve(self, config):
+        self.verb = ["up"] if config is None else ["serve", "--config", config]
+
     def spawn(self):
         """Starts the process and returns at once."""
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [PROGRAM, "--state", self.state, "up", *self.arguments], cwd=self.cwd,
+                [PROGRAM, "--state", self.state, *self.verb, *self.arguments], cwd=self.cwd,
                 env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def start(self):

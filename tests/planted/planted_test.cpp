@@ -58,6 +58,7 @@ constexpr Bug kBugs[] = {
     {"plan_spreads_anywhere", "P1"},
     {"round_cuts_gangs", "I4"},
     {"round_needs_no_quota", "I5"},
+    {"repair_never_given_up", "I4"},
 };
 
 RunResult run(std::uint64_t seed) {

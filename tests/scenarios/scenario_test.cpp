@@ -19,7 +19,12 @@
 //   nodes COUNT gpus=8 … [name=n]            n1, n2, …
 //   fabric LEVEL gigabits=100                upwards from each domain; before the first job
 //   queue NAME [gpu=4] [cpu=] [jobs=] [priority=0] [weight=] [guaranteed=GPUS] [tenant_gpu=]
-//              [longest=] [preempts=yes]
+//              [longest=] [preempts=yes]   after the first job: it is so from now on
+//   remove_queue NAME                        likewise
+//   clock 2019-03-09T05:00:00Z               when it begins; then times are said so
+//   backfill easy                            or conservative
+//   window NAME nodes=n1,n2 | domains=rack:r1 | labels=k:v   from=100 until=400
+//          or cron=30_2_*_*_* zone=America/New_York for=2h   (_ stands for a space)
 //   consolidate                              blocked jobs may have others moved
 //   submit NAME [tasks=1] [min=] [gpu=1] [share=250] [gpu_memory=] [gpu_model=] [cpu=1]
 //          [memory=1Gi] [place=single_numa] [partition=3g.40gb]
@@ -32,7 +37,7 @@
 //          [second=2:8]  a second role of two tasks with 8 GPUs each
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
-//   advance 100        to @100               cancel|hold|release|requeue NAME
+//   advance 100        to @100, or to a time              cancel|hold|release|requeue NAME
 //   drain|undrain NODE                       lose NODE [unfenced]   return NODE
 //   launches_fail COUNT   the next ones, by the node's fault
 //   cleaning_takes 450s   before the first job
@@ -260,6 +265,43 @@ TaskTruth truth_from(const Arguments& arguments) {
   return truth;
 }
 
+// Seconds, or a time.
+Instant time_from(const std::string& text) {
+  if (text.find('T') != std::string::npos) return parse_rfc3339(text).value();
+  return Instant{} + duration(text + "s");
+}
+
+std::vector<std::string> split(const std::string& text, char at) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, at);) parts.push_back(part);
+  return parts;
+}
+
+WindowRule window_from(const std::string& name, const Arguments& arguments) {
+  WindowRule window;
+  window.name = name;
+  window.where.nodes = split(arguments.text("nodes"), ',');
+  for (const std::string& domain : split(arguments.text("domains"), ',')) {
+    const auto parts = split(domain, ':');
+    window.where.domains.emplace_back(parts.at(0), parts.at(1));
+  }
+  for (const std::string& label : split(arguments.text("labels"), ',')) {
+    const auto parts = split(label, ':');
+    window.where.labels[parts.at(0)] = parts.at(1);
+  }
+  if (arguments.has("cron")) {
+    std::string cron = arguments.text("cron");
+    std::replace(cron.begin(), cron.end(), '_', ' ');
+    window.rule = LocalRule::parse(cron, arguments.text("zone", "UTC")).value();
+    window.length = duration(arguments.text("for"));
+  } else {
+    window.from = time_from(arguments.text("from"));
+    window.until = time_from(arguments.text("until"));
+  }
+  return window;
+}
+
 std::string parse_text(const std::string& format, const std::string& text) {
   const auto jobs =
       parse_job_file(text, format == "json" ? JobFileFormat::kJson : JobFileFormat::kYaml);
@@ -298,6 +340,18 @@ class Player {
       options_.consolidate = Consolidate::kOn;
       return "";
     }
+    if (verb == "gang_repair") {
+      options_.gang_repair = duration(words.at(0));
+      return "";
+    }
+    if (verb == "backfill") {
+      options_.backfill = parse_backfill_mode(words.at(0)).value();
+      return "";
+    }
+    if (verb == "clock") {
+      options_.begin = parse_rfc3339(words.at(0)).value();
+      return "";
+    }
     if (verb == "parse") {
       std::string text;
       for (const std::string& line : command.body) text += line + "\n";
@@ -334,10 +388,12 @@ class Player {
         queue.each_tenant.devices["gpu"] = arguments.number("tenant_gpu", 0) * 1000;
       queue.weight = arguments.number("weight", 0);
       queue.preempts = arguments.text("preempts") == "yes";
-      return world.add_queue(queue), "";
+      return world.put_queue(queue);
     }
+    if (verb == "remove_queue") return world.remove_queue(words.at(0));
+    if (verb == "window") return world.add_window(window_from(words.at(0), arguments)), "";
     if (verb == "submit") return submit(command.text.substr(7));
-    if (verb == "advance") return world.advance_to(Instant{} + duration(words.at(0) + "s"));
+    if (verb == "advance") return world.advance_to(time_from(words.at(0)));
     if (verb == "cancel") return world.request(JobCancelRequested{world.job(words.at(0)), by()});
     if (verb == "hold") return world.request(JobHoldRequested{world.job(words.at(0)), by()});
     if (verb == "release") return world.request(JobReleaseRequested{world.job(words.at(0)), by()});

@@ -8,6 +8,8 @@
 namespace gridfold {
 namespace {
 
+constexpr Duration kReconcileInterval = Duration::seconds(30);
+
 std::string seconds(Instant at) {
   const std::int64_t ms = at.ns / 1'000'000;
   std::string text = "@" + std::to_string(ms / 1000);
@@ -53,11 +55,34 @@ void World::fail_launches(int count) {
   faults_->launches_to_fail = count;
 }
 
-World::World(Options options) : options_(std::move(options)), uuids_(options_.seed, "world.uuid") {}
+World::World(Options options)
+    : options_(std::move(options)),
+      clock_(options_.begin.value_or(Instant{})),
+      uuids_(options_.seed, "world.uuid") {}
 World::~World() = default;
 
 void World::add_node(NodeSpec node) { node_specs_.push_back(std::move(node)); }
-void World::add_queue(QueueSpec queue) { queue_specs_.push_back(std::move(queue)); }
+std::string World::put_queue(QueueSpec queue) {
+  const auto known = std::find_if(queue_specs_.begin(), queue_specs_.end(),
+                                  [&](const QueueSpec& other) { return other.name == queue.name; });
+  if (known != queue_specs_.end())
+    *known = std::move(queue);
+  else
+    queue_specs_.push_back(std::move(queue));
+  return reconfigure();
+}
+
+std::string World::remove_queue(const std::string& name) {
+  std::erase_if(queue_specs_, [&](const QueueSpec& queue) { return queue.name == name; });
+  return reconfigure();
+}
+
+std::string World::reconfigure() {
+  if (!loop_) return "";
+  loop_->reconfigure({queue_specs_, {}, {}}, kReconcileInterval, [](Result<void>) {});
+  pump();
+  return take_output();
+}
 
 void World::open() {
   if (!cluster_) {
@@ -72,14 +97,17 @@ void World::open() {
   engine.verify = Verify::kEveryStep;
   engine.fabric = levels_;
   engine.consolidation.consolidate = options_.consolidate;
+  engine.gang_repair = options_.gang_repair;
+  engine.backfill.mode = options_.backfill;
   ControlOptions control;
-  control.reconcile_interval = Duration::seconds(30);
+  control.reconcile_interval = kReconcileInterval;
   control.random_bits = [this] { return uuids_.next(); };
   control.on_committed = [this](Instant at, const Decisions& decisions) {
     for (const Decision& decision : decisions.list) noted_.emplace_back(at, decision);
   };
-  control.queues = queue_specs_;
-  if (control.queues.empty()) control.queues.push_back(QueueSpec{});
+  control.windows = WindowCalendar(windows_);
+  control.queues.queues = queue_specs_;
+  if (control.queues.queues.empty()) control.queues.queues.push_back(QueueSpec{});
   auto policy = make_policy(options_.policy, {});
   if (!policy) std::abort();
   loop_ = std::make_unique<ControlLoop>(std::move(control), Engine(engine, std::move(*policy)),
@@ -199,7 +227,7 @@ std::string World::describe(Instant at, const Decision& decision) const {
   const auto task_text = [&](TaskId task) {
     return name_of(task.job) + "." + std::to_string(task.index);
   };
-  std::string text = seconds(at) + " ";
+  std::string text = (options_.begin ? to_rfc3339(at) : seconds(at)) + " ";
   if (const auto* launch = std::get_if<LaunchTask>(&decision)) {
     TaskRecord task;
     task.allocation = launch->allocation;

@@ -20,13 +20,21 @@ class World {
     std::uint64_t seed = 0;
     TieBreak tie_break = TieBreak::kLowestName;
     Consolidate consolidate = Consolidate::kOff;
+    Duration gang_repair{};
+    BackfillMode backfill = BackfillMode::kNone;
+    // When it begins; times are said as such where it is given, else as seconds.
+    std::optional<Instant> begin;
   };
   explicit World(Options options);
   ~World();
 
   // --- What a scenario can do; each answers what it printed ---
   void add_node(NodeSpec node);
-  void add_queue(QueueSpec queue);
+  // Before the first job part of what the grid begins with, later a change of the
+  // configuration while all goes on; so are those that follow it.
+  std::string put_queue(QueueSpec queue);
+  std::string remove_queue(const std::string& name);
+  void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
   // Jobs submitted together are one atomic batch.
   std::string submit(std::vector<JobSpec> jobs, const std::vector<TaskTruth>& truths);
@@ -60,6 +68,7 @@ class World {
 
  private:
   void open();
+  std::string reconfigure();
   void pump();
   std::string take_output();
   std::string describe(Instant at, const Decision& decision) const;
@@ -75,6 +84,7 @@ class World {
   std::vector<NodeSpec> node_specs_;
   std::vector<QueueSpec> queue_specs_;
   std::vector<LevelLinks> levels_;
+  std::vector<WindowRule> windows_;
   SimulatedClusterOptions latencies_;
   class ScriptedFaults;
   ScriptedFaults* faults_ = nullptr;  // owned by the cluster

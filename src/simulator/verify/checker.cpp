@@ -142,7 +142,7 @@ void Checker::check_place(const std::string& job, const MirrorTask& was, const M
     fail("I3", job + " is given a device of " + node + " that is not clean");
 }
 
-// A gang holds nothing, or at least its minimum.
+// A gang holds nothing, or at least its minimum; less only while it is repaired.
 void Checker::check_gang(const MirrorJob& job) {
   std::size_t task = 0;
   for (const Role& role : job.spec->roles) {
@@ -156,8 +156,20 @@ void Checker::check_gang(const MirrorJob& job) {
       fail("I4", job_text(job.id) + " runs with " + std::to_string(taking_part) +
                      " tasks of role " + role.name + ", and its minimum is " +
                      std::to_string(role.min));
-    if (job.claims() && claims < role.min)
+    if (job.claims() && claims < role.min && !job.repairing)
       fail("I4", job_text(job.id) + " has room promised for a part of its gang only");
+  }
+}
+
+void Checker::check_repairs(Instant now) {
+  for (const std::uint64_t id : mirror_.live()) {
+    const MirrorJob& job = *mirror_.job(id);
+    if (!job.repairing) continue;
+    const bool stops = job.state == State::kStopping && job.stopping == "node_lost";
+    if (job.state != State::kPending && !stops)
+      fail("I4", job_text(id) + " is repaired, though it has lost nothing");
+    if (job.state == State::kPending && now.ns >= job.pending_since_ns + world_.gang_repair.ns)
+      fail("I4", job_text(id) + " keeps a part of its places when its repair time is over");
   }
 }
 

@@ -53,6 +53,8 @@ class Checker {
   void check_usage(const Engine& engine);
   void check_spread(const Engine& engine);
   void check_reasons(const Engine& engine);
+  // Only a gang that lost a node keeps places, and only for a time.
+  void check_repairs(Instant now);
   // Room is not promised twice for one time.
   void check_plans();
   // Right after the turn was stored: what it says of its launches.

@@ -45,6 +45,11 @@ bool MirrorJob::claims() const {
                      [](const MirrorTask& task) { return task.claim.node >= 0; });
 }
 
+bool leaves(const MirrorJob& job, const MirrorTask& task) {
+  if (task.shed || job.repairing) return task.shed;
+  return job.state == State::kStopping || (task.phase == Phase::kCleaning && !task.restarts);
+}
+
 std::vector<std::string> queue_and_above(const std::string& queue) {
   std::vector<std::string> names{queue};
   for (std::size_t slash = queue.rfind('/'); slash != std::string::npos;) {
@@ -203,6 +208,8 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
   job.state = word<State>(kStates, json.at("state").get_ref<const std::string&>());
   job.stopping = json.value("stopping", "");
   job.held = json.value("held", false);
+  job.repairing = json.value("repairing", false);
+  job.pending_since_ns = json.at("pending_since").get<std::int64_t>();
   job.runs = json.value("runs", 0);
   job.evictions = json.value("evictions", 0);
   job.losses = json.value("losses", 0);
@@ -345,9 +352,7 @@ QueueUse use_of(const MirrorJob& job) {
 void add_staying(const MirrorJob& job, QueueUse& use) {
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     const MirrorTask& task = job.tasks[i];
-    const bool leaves = job.state == State::kStopping || task.shed ||
-                        (task.phase == Phase::kCleaning && !task.restarts);
-    const int charges = (holds(task.phase) && !leaves) + (task.claim.node >= 0);
+    const int charges = (holds(task.phase) && !leaves(job, task)) + (task.claim.node >= 0);
     charge(job.request(i), charges, use);
   }
 }

@@ -60,7 +60,7 @@ struct MirrorTask {
   Place at;
   Place claim;
   bool restarts = false;  // in place, once it is clean
-  bool shed = false;      // stopped alone, its gang goes on
+  bool shed = false;      // it gives its place up, whatever its gang does
   std::optional<ExitStatus> exit;
   MirrorWhy why;
 };
@@ -88,6 +88,8 @@ struct MirrorJob {
   std::string stopping;
   bool held = false;
   bool in_history = false;
+  bool repairing = false;  // keeps its places for a time, though it lost a node
+  std::int64_t pending_since_ns = 0;
   std::int64_t runs = 0;
   std::int64_t evictions = 0;
   std::int64_t losses = 0;
@@ -102,6 +104,9 @@ struct MirrorJob {
   bool filler() const { return spec->workload_class == WorkloadClass::kFiller; }
   bool claims() const;
 };
+// Whether what the task holds will go by itself: its job is being stopped, and
+// keeps nothing, or it has ended.
+bool leaves(const MirrorJob& job, const MirrorTask& task);
 
 // Sums over one node's devices, or over one queue's jobs.
 struct DeviceUse {

@@ -94,12 +94,13 @@ std::optional<std::string> differs_from_stored(const Engine& live, Store& store,
   InlineExecutor executor;
   VirtualClock standing;
   ControlOptions options;
-  options.queues = queues;
+  options.queues.queues = queues;
   options.random_bits = [] { return std::uint64_t{0}; };
   auto policy = make_policy(world.policy, {.settings = world.policy_settings});
   if (!policy) return policy.error().describe();
   EngineOptions engine;
   engine.backfill = world.backfill;
+  engine.gang_repair = world.gang_repair;
   ControlLoop loop(std::move(options), Engine(engine, std::move(*policy)), *copy, backend, executor,
                    standing);
   if (const auto started = loop.start([](Event) {}); !started)

@@ -14,12 +14,6 @@ bool has(const std::vector<Reason>& reasons, ReasonCode code) {
                      [&](const Reason& reason) { return reason.code == code; });
 }
 
-// The holding will go by itself: its job is being stopped, or it has ended.
-bool leaves(const MirrorJob& job, const MirrorTask& task) {
-  return job.state == State::kStopping || task.shed ||
-         (task.phase == Phase::kCleaning && !task.restarts);
-}
-
 }  // namespace
 
 Recount::Room Recount::room_of(const NodeSpec& spec, const NodeUse& use, std::uint64_t dirty) {
@@ -407,6 +401,24 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       return any_claim_ ? std::nullopt : std::optional("nothing is reserved");
     case ReasonCode::kPreemptionPending:
       return job.claims() ? std::nullopt : std::optional("no room is promised to it");
+    case ReasonCode::kWaitsForRepair: {
+      if (!job.repairing) return "its gang is whole";
+      std::int64_t kept = 0;
+      std::int64_t missing = 0;
+      std::size_t index = 0;
+      for (const Role& each : job.spec->roles) {
+        std::int64_t of_role = 0;
+        for (std::int32_t i = 0; i < each.count; ++i, ++index) {
+          const int node = job.tasks[index].claim.node;
+          of_role += node >= 0 && actual_[static_cast<std::size_t>(node)].takes_tasks;
+        }
+        kept += of_role;
+        missing += std::max<std::int64_t>(each.min - of_role, 0);
+      }
+      if (const auto wrong = counted("kept", kept)) return wrong;
+      if (const auto wrong = counted("tasks", missing)) return wrong;
+      return counted("until_ns", job.pending_since_ns + world_.gang_repair.ns);
+    }
     case ReasonCode::kReserved:
       if (!job.plan) return "no start is planned for it";
       if (const auto wrong = counted("at_ns", job.plan->start_ns)) return wrong;
@@ -465,6 +477,7 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   if (closed) {
     if (auto wrong = missing(ReasonCode::kQueueClosed, "its queue is gone")) return wrong;
   }
+  if (job.repairing) return missing(ReasonCode::kWaitsForRepair, "places are kept for its gang");
   if (job.claims()) return missing(ReasonCode::kPreemptionPending, "room is promised to it");
   const bool over = !quotas(job, true).empty();
   const bool says_so = has(reasons, ReasonCode::kExceedsQuotaMax) ||

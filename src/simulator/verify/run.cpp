@@ -148,8 +148,9 @@ class Run {
     engine.tie_break = world_.tie_break;
     engine.backfill = world_.backfill;
     engine.consolidation = world_.consolidation;
+    engine.gang_repair = world_.gang_repair;
     ControlOptions control;
-    control.queues = world_.queues[queues];
+    control.queues.queues = world_.queues[queues];
     control.reconcile_interval = world_.reconcile_interval;
     control.random_bits = [this] { return uuids_.next(); };
     control.on_committed = [this](Instant, const Decisions& decisions) { heard(decisions); };
@@ -456,6 +457,7 @@ class Run {
     const Engine& engine = daemon_->loop->engine();
     checker_.check_usage(engine);
     checker_.check_spread(engine);
+    if (world_.gang_repair > Duration{}) checker_.check_repairs(clock_.now());
     if (world_.backfill.mode != BackfillMode::kNone) checker_.check_plans();
     if (samples_.chance(1, 8)) checker_.check_reasons(engine);
     if (samples_.chance(1, 100)) {

@@ -343,6 +343,12 @@ void draw_planning(std::uint64_t seed, World& world) {
   }
 }
 
+// In a quarter of the worlds gangs that lost a node keep their places for a time.
+void draw_repair(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.repair");
+  if (random.chance(1, 4)) world.gang_repair = seconds_between(random, 5, 300);
+}
+
 // In a fifth of the worlds training is decided in rounds, and most jobs without
 // slices and wishes train and may change their size. Rounds count devices alone:
 // there each node has devices of one model, and enough of all else.
@@ -530,6 +536,7 @@ World draw_world(std::uint64_t seed) {
   draw_thirds(seed, world);
   draw_planning(seed, world);
   draw_rounds(seed, world);
+  draw_repair(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();
   draw_disturbances(seed, jobs, world);

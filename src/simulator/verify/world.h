@@ -79,6 +79,7 @@ struct World {
   bool in_rounds = false;  // of the jobs that train, those that can be decided so
   BackfillOptions backfill;
   ConsolidationOptions consolidation;
+  Duration gang_repair{};
   // Configurations of the queues; the first is the one at the start and at the end.
   std::vector<std::vector<QueueSpec>> queues;
   SimulatedClusterOptions cluster;

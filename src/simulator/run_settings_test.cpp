@@ -75,7 +75,7 @@ TEST(RunSettings, MistakesAreNamed) {
             "backfill_order, reservations, default_run, limits, run_times, rights, largest_gpus, "
             "fillers, fillers_load, fillers_gpus, fillers_interval, fillers_cost, fillers_save, "
             "fillers_restart, fillers_guaranteed, fillers_admission, fillers_victims, consolidate, "
-            "moves_an_hour, account, estimates, policy.KEY "
+            "moves_an_hour, account, doctor, estimates, policy.KEY "
             "or world.KEY, or "
             "did you mean 'arrived')");
   EXPECT_EQ(error_of({{"mode", "full"}}),

@@ -110,7 +110,11 @@ std::string doctor_text(const DiagnosisView& diagnosis, Language language) {
                   : "Of " + hours(supplied) + " device-hours " + share(busy, supplied) +
                         " were busy, " + share(free, supplied) + " idle with nobody asking, " +
                         share(supplied - busy - free, supplied) + " lost.\n";
-  if (diagnosis.findings.empty())
+  const bool much_lost = supplied - busy - free >= 0.1 * supplied;
+  if (diagnosis.findings.empty() && much_lost)
+    text += chinese ? "原因不明：此处已知的改动都收回不了 2% 以上。\n"
+                    : "Why is not known: no fix that is known here would give back more than 2%.\n";
+  else if (diagnosis.findings.empty())
     text += chinese ? "没有发现问题：任何一项改动都收回不了 2% 以上。\n"
                     : "Nothing is wrong: no fix would give back more than 2%.\n";
   for (std::size_t i = 0; i < diagnosis.findings.size(); ++i)

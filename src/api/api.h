@@ -1,7 +1,8 @@
 // The /v1 API over a control loop: routes, one file a noun.
 //
 //   JobWaiters waiters;                       // told of every committed turn
-//   ApiContext context{loop, clock, server->later(), waiters, account, log, examiner, …};
+//   ApiContext context{loop, clock, server->later(), waiters, account, day_log, examiner,
+//                      GRIDFOLD_VERSION, reload};
 //   Router router = make_router(context);
 //   server->start([&](HttpRequest r, Respond a) { router.handle(std::move(r), std::move(a)); });
 //

@@ -21,7 +21,7 @@ void add_doctor_route(Router& router, const ApiContext& api) {
   router.add("GET", "/v1/doctor", {}, [&api](const ApiRequest&, Respond respond) {
     api.loop.post([&api, respond = std::move(respond)](ControlLoop& loop) {
       const auto problem =
-          std::make_shared<DiagnosisProblem>(api.day_log.day(api.clock.now(), loop.engine()));
+          std::make_shared<DiagnosisProblem>(api.day_log.day(loop.engine(), api.clock.now()));
       api.examiner.run(Solve{0, problem}, [respond](Event event) {
         if (const auto* solved = std::get_if<Solved>(&event)) answer(*solved, respond);
       });

@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "base/units.h"
 #include "control/engine_fork.h"
+#include "model/node_window.h"
+#include "model/queue.h"
 #include "model/record.h"
 
 namespace gridfold {
@@ -48,9 +50,9 @@ struct Day {
   MakePolicies make_policies;
   bool learned_run_times = false;
   QueueConfiguration queues;
-  std::vector<NodeWindow> windows;  // when nodes were closed, as known at its end
-  std::vector<DayNode> nodes;       // in order of time; none is older than `from`
-  std::vector<DayJob> jobs;         // likewise
+  std::vector<NodeWindow> windows;
+  std::vector<DayNode> nodes;  // in order of time; none is older than `from`
+  std::vector<DayJob> jobs;    // likewise
 };
 
 }  // namespace gridfold

@@ -176,11 +176,11 @@ DayJob DayLog::noted(const Job& job, const Day& day, Instant now, const Lengths&
   return noted;
 }
 
-Day DayLog::day(Instant now, const Engine& engine) const {
-  return day(now - options_.window, now, now, engine);
+Day DayLog::day(const Engine& engine, Instant now) const {
+  return day(engine, now - options_.window, now, now);
 }
 
-Day DayLog::day(Instant from, Instant to, Instant now, const Engine& engine) const {
+Day DayLog::day(const Engine& engine, Instant from, Instant to, Instant now) const {
   Day day;
   day.from = std::max(since_, from);
   day.to = to;

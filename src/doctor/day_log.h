@@ -4,7 +4,7 @@
 //   DayLog log(options);
 //   control.on_committed = [&](Instant now, const Decisions& d) { log.committed(now, engine, d); };
 //   log.reported(event);                        // as it comes in from the backend
-//   Day day = log.day(clock.now(), engine);
+//   Day day = log.day(engine, clock.now());
 //
 // Bounded: what is older than the window is forgotten, and so are the oldest
 // jobs where there are too many; the day then begins later. Kept in memory: a
@@ -42,10 +42,11 @@ class DayLog {
   // The last `window` before `now`, with the engine's queues and windows as they
   // are. A run that has not ended is guessed: the mean
   // of the longer ones of its name, or of all.
-  Day day(Instant now, const Engine& engine) const;
+  // Queues and windows are those that the engine has now.
+  Day day(const Engine& engine, Instant now) const;
   // Another part of what is remembered, as seen at `now`: with what became of its
   // jobs after it.
-  Day day(Instant from, Instant to, Instant now, const Engine& engine) const;
+  Day day(const Engine& engine, Instant from, Instant to, Instant now) const;
 
  private:
   struct Share {

@@ -57,7 +57,7 @@ void write_diagnosis(JsonWriter& json, const DoctorReport& diagnosis) {
   json.key("device_hours");
   write_balance(json, diagnosis.balance);
   json.key("recoverable_device_hours").real(hours(diagnosis.together));
-  json.key("healthy").boolean(diagnosis.findings.empty());
+  json.key("healthy").boolean(diagnosis.healthy());
   json.key("findings").begin_array();
   for (const Finding& finding : diagnosis.findings)
     write_finding(json, finding, diagnosis.balance.supplied);

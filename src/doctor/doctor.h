@@ -47,9 +47,12 @@ struct DoctorReport {
   DayBalance balance;             // as it was
   std::int64_t jobs = 0;          // of the day
   std::int64_t guessed = 0;       // of these, how long they run is a guess
-  std::vector<Finding> findings;  // what gives back most first; empty: nothing is wrong
+  std::vector<Finding> findings;  // what gives back most first
   DeviceTime together = 0;        // given back by all but new devices at once
   bool complete = true;           // false: a replay ran out of events
+
+  // Nothing was found, and little is lost: less than a tenth of what was supplied.
+  bool healthy() const { return findings.empty() && balance.lost() * 10 < balance.supplied; }
 };
 
 // A fix that gives back less of what was supplied is no finding.

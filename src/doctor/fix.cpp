@@ -210,8 +210,8 @@ struct Command {
   std::string operator()(const RaiseQueueLimit& raised) const {
     return "configuration: [[queues]] name = \"" + raised.queue + "\", devices = { " +
            raised.resource + " = \"" + to_text(MilliCores(raised.amount.bound())) +
-           "\" }; try it first: gridfold what-if --queue-limit " + raised.queue + ":" +
-           raised.resource + "=" + to_text(MilliCores(raised.amount.bound()));
+           "\" }, then gridfold config reload; try it first: gridfold what-if --queue-limit " +
+           raised.queue + ":" + raised.resource + "=" + to_text(MilliCores(raised.amount.bound()));
   }
   std::string operator()(const UndrainNode& fix) const {
     return "gridfold node undrain " + fix.node;

@@ -134,8 +134,8 @@ class Run {
 
   DoctorReport diagnosis() const {
     const EffectiveOptions counted = counted_time(input_);
-    return diagnose(day_log_.day(counted.from, std::min(counted.to, clock_.now()), clock_.now(),
-                                 loop_.engine()));
+    return diagnose(day_log_.day(loop_.engine(), counted.from, std::min(counted.to, clock_.now()),
+                                 clock_.now()));
   }
 
   std::shared_ptr<StartEstimates> start_estimates() {

@@ -128,7 +128,7 @@ class Simulated {
                                      cluster_.next_event(), executor_.next_event()});
       if (next > end && !over) {
         over = true;
-        day.at_once = log_.day(end, loop_.engine());
+        day.at_once = log_.day(loop_.engine(), end);
       }
       if (next > end + kHindsight) break;
       clock_.advance_to(std::max(next, clock_.now()));
@@ -140,7 +140,7 @@ class Simulated {
       wake = loop_.turn();
     }
     day.truth = judge_.at_end();
-    day.in_hindsight = log_.day({}, end, clock_.now(), loop_.engine());
+    day.in_hindsight = log_.day(loop_.engine(), {}, end, clock_.now());
     return day;
   }
 

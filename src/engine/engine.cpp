@@ -239,7 +239,9 @@ void Engine::State::attach(EngineJob& job) {
   job.shape = &shape_of(record);
   job.queue = job.shape->group.queue;
   job.requests = job.shape->requests;
-  job.by_rounds = rounds.policy && goes_by_rounds(*record.spec);
+  // A policy of rounds knows no limits of models.
+  job.by_rounds =
+      rounds.policy && goes_by_rounds(*record.spec) && !queues.limits_models(job.queue);
   if (job.by_rounds && !is_terminal(record.state)) rounds.jobs.insert(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);

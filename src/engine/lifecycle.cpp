@@ -425,7 +425,16 @@ void Engine::State::configure_queues(std::span<const QueueChange> changes) {
     const QueueId queue = queues.intern(name);
     if (moves_jobs(queues.configured(name), spec)) anew.insert(queue);
   }
-  const bool all = queues.takes_turns_with(changes) != queues.takes_turns();
+  // Whether jobs of it, and of those beneath it, may use some models only decides
+  // who goes by rounds.
+  const auto limits_models = [](const std::optional<QueueSpec>& spec) {
+    return spec && (names_models(spec->limit.devices) || names_models(spec->each_tenant.devices));
+  };
+  const bool all =
+      queues.takes_turns_with(changes) != queues.takes_turns() ||
+      std::any_of(changes.begin(), changes.end(), [&](const QueueChange& change) {
+        return limits_models(queues.configured(change.first)) != limits_models(change.second);
+      });
   std::vector<EngineJob*> moved;
   if (all || !anew.empty()) {
     for (EngineJob* job : jobs.in_order()) {

@@ -29,7 +29,7 @@ constexpr Bug kBugs[] = {
     {"late_message_revives", "I7"},
     {"release_before_death", "I3 I6 I7"},
     {"orphan_on_cancel_during_start", "I6"},
-    {"shares_compared_as_floats", "I3"},
+    {"shares_compared_as_floats", "I3 I13"},
     {"gang_starts_incomplete", "I4"},
     {"quota_charged_after_start", "I5 I11"},
     {"quota_off_by_one", "I5"},
@@ -59,7 +59,7 @@ constexpr Bug kBugs[] = {
     {"round_cuts_gangs", "I4"},
     {"round_needs_no_quota", "I5"},
     {"repair_never_given_up", "I4"},
-    {"window_ahead_overlooked", "P4"},
+    {"window_ahead_overlooked", "P4 I13"},
     {"window_stops_nobody", "P4"},
 };
 

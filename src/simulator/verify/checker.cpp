@@ -311,8 +311,12 @@ void Checker::check_eviction(const Preempted& preempted) {
         std::any_of(victim->tasks.begin(), victim->tasks.end(), [&](const MirrorTask& task) {
           return holds(task.phase) && nodes.count(task.at.node) != 0;
         });
-    // One that waited to be restarted in place may start elsewhere at once.
-    if (victim->state == State::kStopping && !nodes.empty() && !helps)
+    // One that waited to be restarted in place may start elsewhere at once, and
+    // places of tasks that were to start later are free at once.
+    const auto& roles = victim->spec->roles;
+    const bool in_parts = std::any_of(roles.begin(), roles.end(),
+                                      [](const Role& role) { return !role.start_after.empty(); });
+    if (victim->state == State::kStopping && !nodes.empty() && !helps && !in_parts)
       fail("P2", what + ", and leaves no room that it gets");
   }
 }

@@ -334,6 +334,7 @@ TopologyReach Recount::reach(const JobSpec& spec, const std::vector<Room>& rooms
 }
 
 std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) {
+  if (limits_models(job)) return std::nullopt;  // which it could use there is not known here
   look_at(job);
   return verify::spread_unevenly(world_, job, [&](int node, const Role& role) -> std::int64_t {
     const auto n = static_cast<std::size_t>(node);
@@ -501,6 +502,9 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
       return job.claims() ? std::nullopt : std::optional("no room is promised to it");
     case ReasonCode::kWaitsForRepair: {
       if (!job.repairing) return "its gang is whole";
+      // Nodes that will be closed are looked at with other eyes for each job.
+      if (!world_.windows.empty())
+        return counted("until_ns", job.pending_since_ns + world_.gang_repair.ns);
       std::int64_t kept = 0;
       std::int64_t missing = 0;
       std::size_t index = 0;

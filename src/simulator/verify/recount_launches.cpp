@@ -53,6 +53,9 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
       if (changed.id == id) return &changed.before;
     return nullptr;
   };
+  // What gangs under repair had kept stood in the way of some and not of others.
+  for (const Mirror::Changed& changed : mirror_.changed())
+    if (changed.before.spec != nullptr && changed.before.repairing) return std::nullopt;
   for (auto at = decisions.list.rbegin(); at != decisions.list.rend(); ++at) {
     // What the evicted held until then is not known here.
     if (std::holds_alternative<Preempted>(*at)) return std::nullopt;

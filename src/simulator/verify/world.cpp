@@ -583,12 +583,12 @@ World draw_world(std::uint64_t seed) {
   draw_domains(seed, world);
   world.queues = draw_queues(seed);
   draw_shares(seed, world.queues);
-  draw_model_rules(seed, world.queues);
   draw_jobs(seed, world);
   draw_wishes(seed, world);
   draw_thirds(seed, world);
   draw_planning(seed, world);
   draw_rounds(seed, world);
+  if (!world.in_rounds) draw_model_rules(seed, world.queues);
   draw_repair(seed, world);
   draw_role_order(seed, world);
   draw_windows(seed, world);

@@ -56,6 +56,14 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
   // What gangs under repair had kept stood in the way of some and not of others.
   for (const Mirror::Changed& changed : mirror_.changed())
     if (changed.before.spec != nullptr && changed.before.repairing) return std::nullopt;
+  // Likewise where one has been lost and repaired at once.
+  const auto loses = [&](const Decision& decision) {
+    const auto* change = std::get_if<JobChanged>(&decision);
+    return change != nullptr && change->reason.code == ReasonCode::kNodeLost;
+  };
+  if (world_.gang_repair > Duration{} &&
+      std::any_of(decisions.list.begin(), decisions.list.end(), loses))
+    return std::nullopt;
   for (auto at = decisions.list.rbegin(); at != decisions.list.rend(); ++at) {
     // What the evicted held until then is not known here.
     if (std::holds_alternative<Preempted>(*at)) return std::nullopt;

@@ -1,7 +1,6 @@
 #include "backends/local/local_backend.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 
 #include "backends/local/log_reader.h"
 #include "backends/local/monitor.h"
+#include "base/file_lock.h"
 
 namespace gridfold::local {
 namespace {
@@ -112,7 +112,7 @@ Result<void> LocalBackend::open(EventSink sink) {
   lock_ = FileDescriptor(
       ::openat(state_.get(), "backend.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_.is_open()) return from_errno(errno, "open " + options_.state + "/backend.lock");
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_file(lock_.get())) {
     return conflict("another gridfold runs tasks from " + options_.state);
   }
   std::vector<std::string> arguments = {"--state", options_.state, "--instance", options_.instance};

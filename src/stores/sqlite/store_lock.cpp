@@ -1,7 +1,6 @@
 #include "stores/sqlite/store_lock.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+
+#include "base/file_lock.h"
 
 namespace gridfold {
 namespace {
@@ -57,7 +58,7 @@ Result<StoreLock> StoreLock::acquire(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor < 0) return from_errno(errno, "open " + path);
   StoreLock lock(descriptor);
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_file(descriptor)) {
     if (errno != EWOULDBLOCK) return from_errno(errno, "lock " + path);
     return Error{ErrorKind::kUnavailable,
                  "the store is in use by " + describe_holder(descriptor) + ", which holds " + path,

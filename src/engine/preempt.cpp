@@ -4,6 +4,7 @@
 // whole: room that the victims leave is earmarked until the job starts, so
 // nobody slips in between.
 #include <algorithm>
+#include <set>
 
 #include "base/planted.h"
 #include "engine/absence.h"
@@ -100,14 +101,18 @@ std::optional<VictimAnswer> Engine::State::find_victims(
                              options.eviction.search_steps, std::move(accepts)});
 }
 
-// What leaves with these candidates; each task once.
+// What leaves with these candidates; each task once, though it may be a candidate
+// of its own beside its job.
 std::vector<Engine::State::Leaver> Engine::State::leaving_with(
     std::span<const std::uint32_t> victims) const {
   std::vector<Leaver> list;
+  std::set<TaskId> listed;
   for (const std::uint32_t victim : victims) {
     const JobId job = pool.candidates[victim].job;
-    for (const Leaving& one : pool.leaving_of(victim))
+    for (const Leaving& one : pool.leaving_of(victim)) {
+      if (!listed.insert({job, one.task}).second) continue;
       list.push_back({{job, one.task}, {one.node, one.devices, one.start}, one.request});
+    }
   }
   return list;
 }
@@ -170,8 +175,10 @@ bool Engine::State::evict_for(EngineJob& job) {
     };
   auto found = find_victims_within_rights(job, keeps);
   if (!found) return false;
-  if (GRIDFOLD_PLANTED_BUG(bystander_evicted)) {
+  if (GRIDFOLD_PLANTED_BUG(bystander_evicted) || GRIDFOLD_PLANTED_BUG(bystander_in_parts)) {
     for (std::uint32_t other = 0; other < pool.candidates.size(); ++other) {
+      const auto& roles = jobs.at(pool.candidates[other].job).record.spec->roles;
+      if (GRIDFOLD_PLANTED_BUG(bystander_in_parts) && roles.back().start_after.empty()) continue;
       const auto& victims = found->victims;
       const bool fresh = std::none_of(victims.begin(), victims.end(), [&](std::uint32_t victim) {
         return pool.candidates[victim].job == pool.candidates[other].job;

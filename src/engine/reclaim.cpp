@@ -47,10 +47,7 @@ bool Engine::State::leaves_guarantees(const EngineJob& by,
   for (const Leaver& leaver : leavers) leaves(leaver);
   std::vector<std::uint32_t> sorted(victims.begin(), victims.end());
   std::sort(sorted.begin(), sorted.end());
-  std::set<TaskId> counted;
-  for (const Leaver& leaver : leaving_with(sorted)) {
-    if (counted.insert(leaver.task).second) leaves(leaver);
-  }
+  for (const Leaver& leaver : leaving_with(sorted)) leaves(leaver);
   for (const std::uint32_t number : sorted) {
     const EngineJob& victim = jobs.at(pool.candidates[number].job);
     if (right_to_evict(by, victim) != EvictionRight::kReclaim) continue;

@@ -10,6 +10,7 @@
 // where it never was. Its claims only keep others out meanwhile.
 #include <algorithm>
 
+#include "base/planted.h"
 #include "engine/state.h"
 
 namespace gridfold {
@@ -126,8 +127,11 @@ bool Engine::State::repair(EngineJob& job) {
     look_ahead_for(job);
     if (has_slots(job)) {
       if (planned) plans.timeline.follow(now);
-      const Placement placement = planned ? place_beside(job, target, nullptr) : place(job, target);
+      Placement placement = planned ? place_beside(job, target, nullptr) : place(job, target);
       done = !placement.tasks.empty();
+      if (GRIDFOLD_PLANTED_BUG(repair_counts_its_places)) {
+        for (Placed& at : placement.tasks) ++at.why.feasible_nodes;
+      }
       if (done) {
         end_repair(job);
         start(job, placement);

@@ -401,6 +401,8 @@ void Engine::State::start(EngineJob& job, const Placement& placement) {
       queues.charge(job.queue, request_of(job, at.task), at.allocation, +1);
     if (is_filler(job)) ++filler_holdings;
     record.tasks[at.task].why = at.why;
+    if (GRIDFOLD_PLANTED_BUG(limited_job_counts_others) && queues.limits_models(job.queue))
+      record.tasks[at.task].why.feasible_nodes += 1;
     if (starts_later(job, at.task)) {
       record.tasks[at.task].phase = TaskPhase::kWaiting;
     } else {

@@ -51,6 +51,8 @@ constexpr Bug kBugs[] = {
     {"spread_counts_wrong", "P1"},
     {"equals_give_way", "P2"},
     {"bystander_evicted", "P2"},
+    {"bystander_in_parts", "P2"},
+    {"limited_job_counts_others", "I13"},
     {"runner_up_is_the_neighbour", "I13"},
     {"drained_node_has_room", "I13"},
     {"position_forgets_plans", "I13"},
@@ -59,6 +61,7 @@ constexpr Bug kBugs[] = {
     {"round_cuts_gangs", "I4"},
     {"round_needs_no_quota", "I5"},
     {"repair_never_given_up", "I4"},
+    {"repair_counts_its_places", "I13"},
     {"window_ahead_overlooked", "P4 I13"},
     {"window_stops_nobody", "P4"},
 };

@@ -52,6 +52,11 @@ int stage(Phase phase) {
   }
 }
 
+bool starts_in_parts(const JobSpec& job) {
+  return std::any_of(job.roles.begin(), job.roles.end(),
+                     [](const Role& role) { return !role.start_after.empty(); });
+}
+
 }  // namespace
 
 void Checker::fail(std::string invariant, std::string text) {
@@ -307,17 +312,21 @@ void Checker::check_eviction(const Preempted& preempted) {
         fail("P2", what + ", and no queue says that it may");
       if (!(rank(*victim) < rank(*by))) fail("P2", what + ", which does not come before it");
     }
-    const bool helps =
-        std::any_of(victim->tasks.begin(), victim->tasks.end(), [&](const MirrorTask& task) {
-          return holds(task.phase) && nodes.count(task.at.node) != 0;
-        });
-    // One that waited to be restarted in place may start elsewhere at once, and
-    // places of tasks that were to start later are free at once.
-    const auto& roles = victim->spec->roles;
-    const bool in_parts = std::any_of(roles.begin(), roles.end(),
-                                      [](const Role& role) { return !role.start_after.empty(); });
-    if (victim->state == State::kStopping && !nodes.empty() && !helps && !in_parts)
-      fail("P2", what + ", and leaves no room that it gets");
+    // By what it held before as well, for some of that may be free at once: of tasks
+    // that waited for their time, to be started or restarted.
+    const auto leaves_room = [&](const MirrorJob& as) {
+      return std::any_of(as.tasks.begin(), as.tasks.end(), [&](const MirrorTask& task) {
+        return holds(task.phase) && nodes.count(task.at.node) != 0;
+      });
+    };
+    bool helps = leaves_room(*victim);
+    for (const Mirror::Changed& changed : mirror_.changed()) {
+      if (JobId(changed.id) != id) continue;
+      helps |= leaves_room(changed.before);
+      // What this turn itself placed for later, and freed again, nobody has seen.
+      helps |= changed.before.state == State::kPending && starts_in_parts(*victim->spec);
+    }
+    if (!nodes.empty() && !helps) fail("P2", what + ", and leaves no room that it gets");
   }
 }
 

@@ -295,6 +295,17 @@ std::optional<std::vector<Role>> Recount::within_quota(const MirrorJob& job,
   return roles;
 }
 
+// Use grows while a turn starts jobs. So what the job might have again beside all
+// that is used now, itself counted, it might have then.
+std::optional<JobSpec> Recount::placed_by(const MirrorJob& job) const {
+  JobSpec spec = *job.spec;
+  if (!limits_models(job)) return spec;
+  auto ever = within_quota(job, false);
+  if (!ever || within_quota(job, true) != ever) return std::nullopt;
+  spec.roles = std::move(*ever);
+  return spec;
+}
+
 // It names a limit that is in the way, with its numbers.
 std::optional<std::string> Recount::untrue_quota(const MirrorJob& job, const Reason& reason) const {
   const bool in_use =
@@ -334,9 +345,12 @@ TopologyReach Recount::reach(const JobSpec& spec, const std::vector<Room>& rooms
 }
 
 std::optional<std::string> Recount::spread_unevenly(const MirrorJob& job) {
-  if (limits_models(job)) return std::nullopt;  // which it could use there is not known here
+  const std::optional<JobSpec> spec = placed_by(job);
+  if (!spec) return std::nullopt;
+  MirrorJob placed = job;
+  placed.spec = &*spec;
   look_at(job);
-  return verify::spread_unevenly(world_, job, [&](int node, const Role& role) -> std::int64_t {
+  return verify::spread_unevenly(world_, placed, [&](int node, const Role& role) -> std::int64_t {
     const auto n = static_cast<std::size_t>(node);
     return actual_[n].takes_tasks ? slots(now_[n], role.each) : 0;
   });

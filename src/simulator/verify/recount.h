@@ -2,6 +2,7 @@
 // places in the queue, counted anew from the mirror of the store.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -86,6 +87,8 @@ class Recount {
   bool within_reach(const MirrorJob& job, std::size_t node) const;
 
   // recount_launches.cpp
+  std::optional<std::map<std::uint64_t, MirrorJob>> repaired_in(const Decisions& decisions) const;
+  void keep_again(const MirrorJob& gang);
   std::int64_t feasible_nodes(const TaskRequest& request) const;
   std::int64_t room_in(const std::string& domain, const TaskRequest& request) const;
   std::optional<std::string> untrue_choice(const MirrorJob& job, std::size_t task) const;
@@ -108,6 +111,9 @@ class Recount {
   // What the job asks, less the models whose quotas are in its way; none: some
   // other quota is in its way, or there is a group with no model left.
   std::optional<std::vector<Role>> within_quota(const MirrorJob& job, bool counting_use) const;
+  // What a job that has just started was placed by: what it asks, less the models
+  // that are not for it whatever is used; none: it depends on what was used then.
+  std::optional<JobSpec> placed_by(const MirrorJob& job) const;
   std::optional<std::string> untrue_quota(const MirrorJob& job, const Reason& reason) const;
   const QueueSpec* configured(const std::string& queue) const;
   std::int64_t total(const std::vector<Room>& rooms, const TaskRequest& request, bool usable) const;

@@ -3,6 +3,7 @@
 // mirror, with the launches that came later taken back.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "simulator/verify/recount.h"
 
@@ -53,17 +54,9 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
       if (changed.id == id) return &changed.before;
     return nullptr;
   };
-  // What gangs under repair had kept stood in the way of some and not of others.
-  for (const Mirror::Changed& changed : mirror_.changed())
-    if (changed.before.spec != nullptr && changed.before.repairing) return std::nullopt;
-  // Likewise where one has been lost and repaired at once.
-  const auto loses = [&](const Decision& decision) {
-    const auto* change = std::get_if<JobChanged>(&decision);
-    return change != nullptr && change->reason.code == ReasonCode::kNodeLost;
-  };
-  if (world_.gang_repair > Duration{} &&
-      std::any_of(decisions.list.begin(), decisions.list.end(), loses))
-    return std::nullopt;
+  const auto repaired = repaired_in(decisions);
+  if (!repaired) return std::nullopt;
+  const MirrorJob* last = nullptr;  // whose launches were taken back last
   for (auto at = decisions.list.rbegin(); at != decisions.list.rend(); ++at) {
     // What the evicted held until then is not known here.
     if (std::holds_alternative<Preempted>(*at)) return std::nullopt;
@@ -73,7 +66,11 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
     if (known == nullptr || launch->task.index >= known->tasks.size() ||
         known->tasks[launch->task.index].at.node < 0)
       return Wrong{"I1", "what is launched holds nothing by the store"};
-    const MirrorJob& job = *known;
+    // What a repaired gang had kept was in the way of those before it.
+    if (last != nullptr && last != known && repaired->count(last->id) != 0)
+      keep_again(repaired->at(last->id));
+    last = known;
+    MirrorJob job = *known;
     const std::size_t index = launch->task.index;
     const MirrorTask& task = job.tasks[index];
     const MirrorJob* was = before(job.id);
@@ -85,8 +82,9 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
         std::any_of(job.tasks.begin(), job.tasks.end(),
                     [](const MirrorTask& one) { return one.phase == Phase::kWaiting; });
     if (in_place || promised || in_parts) return std::nullopt;
-    // Of which models it could be then depends on what was used in between.
-    if (limits_models(job)) return std::nullopt;
+    const std::optional<JobSpec> spec = placed_by(job);
+    if (!spec) return std::nullopt;
+    job.spec = &*spec;
     const auto n = static_cast<std::size_t>(task.at.node);
     for (NodeUse* use : {&use_[n], &planned_use_[n]})
       add_use(world_.nodes[n], job.request(index), task.at.devices, task.at.start, -1, *use);
@@ -98,6 +96,61 @@ std::optional<Recount::Wrong> Recount::check_launches(const Decisions& decisions
                               " on " + world_.nodes[n].name + ": " + *wrong};
   }
   return std::nullopt;
+}
+
+// Gangs that waited for repair and were started by this turn, as they were before.
+// None: what such gangs kept was in the way of some and not of others, for it was
+// given up, or lost and found in one turn, or others have a right to it.
+std::optional<std::map<std::uint64_t, MirrorJob>> Recount::repaired_in(
+    const Decisions& decisions) const {
+  std::map<std::uint64_t, MirrorJob> repaired;
+  if (world_.gang_repair == Duration{}) return repaired;
+  std::set<std::uint64_t> launched;
+  for (const Decision& decision : decisions.list) {
+    if (const auto* launch = std::get_if<LaunchTask>(&decision))
+      launched.insert(launch->task.job.value);
+  }
+  const auto keeps_all = [](const MirrorJob& before, const MirrorJob& now) {
+    return now.repairing &&
+           std::equal(before.tasks.begin(), before.tasks.end(), now.tasks.begin(), now.tasks.end(),
+                      [](const auto& a, const auto& b) { return a.claim == b.claim; });
+  };
+  bool any = false;
+  for (const Mirror::Changed& changed : mirror_.changed()) {
+    if (changed.before.spec == nullptr || !changed.before.repairing) continue;
+    any = true;
+    const MirrorJob* now = mirror_.job(changed.id);
+    if (launched.count(changed.id) != 0) {
+      repaired.emplace(changed.id, changed.before);
+    } else if (now == nullptr || !keeps_all(changed.before, *now)) {
+      return std::nullopt;
+    }
+  }
+  for (const Decision& decision : decisions.list) {
+    const auto* change = std::get_if<JobChanged>(&decision);
+    if (change == nullptr || change->reason.code != ReasonCode::kNodeLost) continue;
+    const MirrorJob* now = mirror_.job(change->job.value);
+    any = true;
+    if (now == nullptr ||
+        (now->tasks.size() > 1 && (launched.count(now->id) != 0 || !now->repairing)))
+      return std::nullopt;
+  }
+  const bool rights = std::any_of(queues_.begin(), queues_.end(), [](const QueueSpec& queue) {
+    return queue.preempts || !queue.guaranteed.empty();
+  });
+  if (any && rights) return std::nullopt;
+  return repaired;
+}
+
+void Recount::keep_again(const MirrorJob& gang) {
+  for (std::size_t i = 0; i < gang.tasks.size(); ++i) {
+    const Place& claim = gang.tasks[i].claim;
+    if (claim.node < 0) continue;
+    const auto n = static_cast<std::size_t>(claim.node);
+    add_use(world_.nodes[n], gang.request(i), claim.devices, claim.start, +1, planned_use_[n]);
+    claimed_[n] = true;
+    now_[n] = room_for_new(n);
+  }
 }
 
 // Of a task that could have gone to any node.

@@ -88,7 +88,7 @@ TEST(Verify, DecisionsAreTheSameOnEveryBuild) {
 
 // Each of these once broke something that no other of the first thousands did.
 TEST(Verify, SeedsThatOnceFailedPass) {
-  for (const std::uint64_t seed : {657, 757, 1561, 1958, 2117, 2957, 3957, 4797}) {
+  for (const std::uint64_t seed : {657, 757, 1561, 1925, 1958, 2117, 2957, 3957, 4797}) {
     const RunResult result = run_seed(request_of(seed));
     EXPECT_FALSE(result.violation)
         << "seed " << seed << ": " << result.violation->invariant << " " << result.violation->text;

@@ -51,6 +51,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
       s.out.solves.push_back({s.awaited_plan, std::move(problem)});
     }
   }
+  if (s.run_times && s.awaited_run_times == 0) {
+    if (auto problem = s.run_times->problem()) {
+      s.awaited_run_times = ++s.solves;
+      s.out.solves.push_back({s.awaited_run_times, std::move(problem)});
+    }
+  }
   if (s.rounds.policy) s.hold_round();
   for (const SavedJob& saved : s.turn->jobs.all()) {
     s.out.changed_jobs.push_back(saved.job);

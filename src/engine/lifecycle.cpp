@@ -330,6 +330,9 @@ void Engine::State::apply(const Event& event) {
             if (e.id == awaited_plan) {
               awaited_plan = 0;
               if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == awaited_run_times) {
+              awaited_run_times = 0;
+              run_times->adopt(*e.answer);
             } else if (e.id == rounds.awaited) {
               rounds.awaited = 0;
               rounds.adopted = e.id;

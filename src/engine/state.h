@@ -141,7 +141,7 @@ struct Engine::State {
   };
   std::vector<Fit> fits_freed;
   std::uint64_t asked_freed = 0;
-  TurnOrder ready{queues};                       // groups not parked
+  TurnOrder ready{queues};  // groups not parked
   GroupKinds kinds{ready};
   std::set<PendingKey> claiming;                 // jobs that room is promised to
   std::set<PendingKey> repairs;                  // of these, gangs to repair in this cycle
@@ -149,8 +149,9 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;        // handed out so far
-  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  std::uint64_t solves = 0;             // handed out so far
+  std::uint64_t awaited_plan = 0;       // which of them answers policy->problem(); 0: none
+  std::uint64_t awaited_run_times = 0;  // and which run_times->problem()
   Rounds rounds;
   std::unique_ptr<RunTimes> run_times;          // may be null
   std::unique_ptr<IdleForecast> idle_forecast;  // null: fillers are not let in by it

@@ -220,7 +220,7 @@ struct Engine::State {
   void change_state(EngineJob& job, JobState to, Reason reason);
   void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
-  void node_fault(NodeId node);
+  void node_fault(NodeId node, const std::string& message);
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);

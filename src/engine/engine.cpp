@@ -37,7 +37,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.fulfil_claims();
     s.gather_repairs();
     s.wake_groups();
-    s.plans.room_freed |= !s.freed.empty();
+    s.note_freed_for_plans();
     s.freed.clear();
     s.quota_freed = false;
     s.run_cycle();

@@ -101,7 +101,8 @@ void RunTimeModel::observe(const JobSpec& spec, const RunHistory::Kinds& kinds, 
 
 std::shared_ptr<const SolveProblem> RunTimeModel::problem() {
   if (seen_ < next_) return nullptr;
-  while (next_ <= seen_) next_ += std::min(next_, kInterval);
+  while (next_ <= seen_)
+    next_ += std::clamp(next_ / 4, std::min(next_, kInterval), kLongestInterval);
   auto problem = std::make_shared<RunTimeProblem>();
   QuantileTable& table = problem->table;
   table.quantile = kPlannedPerCent / 100.0;

@@ -25,10 +25,11 @@ inline constexpr std::int64_t kPlannedPerCent = 75;  // of jobs end within what 
 
 class RunTimeModel {
  public:
-  // Before this many jobs have ended, and again after each so many, a new model
-  // is asked for; at first whenever their number has doubled.
+  // A model is asked for when this many jobs have ended, then whenever their
+  // number has doubled, then each interval, which grows with it.
   static constexpr std::int64_t kFirst = 200;
   static constexpr std::int64_t kInterval = 1000;
+  static constexpr std::int64_t kLongestInterval = 5000;
   static constexpr std::size_t kMostRows = 10'000;  // the newest are learned from
 
   // Nothing before the first model, and where nobody like it has ended and its

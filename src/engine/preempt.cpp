@@ -4,6 +4,7 @@
 // whole: room that the victims leave is earmarked until the job starts, so
 // nobody slips in between.
 #include <algorithm>
+#include <set>
 
 #include "base/planted.h"
 #include "engine/absence.h"
@@ -104,10 +105,15 @@ std::optional<VictimAnswer> Engine::State::find_victims(
 std::vector<Engine::State::Leaver> Engine::State::leaving_with(
     std::span<const std::uint32_t> victims) const {
   std::vector<Leaver> list;
+  // A set that is tried out may have a job in it and a part of that job besides.
+  std::set<TaskId> known;
   for (const std::uint32_t victim : victims) {
     const JobId job = pool.candidates[victim].job;
-    for (const Leaving& one : pool.leaving_of(victim))
-      list.push_back({{job, one.task}, {one.node, one.devices, one.start}, one.request});
+    for (const Leaving& one : pool.leaving_of(victim)) {
+      const TaskId task{job, one.task};
+      if (known.insert(task).second)
+        list.push_back({task, {one.node, one.devices, one.start}, one.request});
+    }
   }
   return list;
 }

@@ -139,12 +139,31 @@ Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
   return (epochs - done) * epoch_steps;
 }
 
-double GridfoldRounds::seconds_left(const Part& part) const {
+Known<double> GridfoldRounds::seconds_left(const Part& part) const {
   const RoundJob& job = *part.job;
   const Known<double> steps = steps_left(job);
   if (steps.is_known() && part.fair_speed > 0) return steps.value() / part.fair_speed;
   // As much as it had.
-  return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
+  if (!is_rigid(*job.spec))
+    return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
+  return lengths_.seconds_left(job);
+}
+
+// Of jobs of fixed size of which nothing is known who runs goes on, and who waits
+// is no reason to stop another of fixed size: it weighs as the least of those.
+void GridfoldRounds::weigh(std::vector<Part>& parts) const {
+  std::vector<Part*> unknown;
+  double most = kLeastSeconds;
+  for (Part& part : parts) {
+    const Known<double> left = seconds_left(part);
+    part.left = std::max(left.is_known() ? left.value() : 0, kLeastSeconds);
+    if (part.held > 0 && is_rigid(*part.job->spec)) most = std::max(most, part.left);
+    if (part.held == 0 && !left.is_known()) unknown.push_back(&part);
+  }
+  for (Part* part : unknown) part->left = most;
+  for (Part& part : parts)
+    part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
+                           options_.order);
 }
 
 std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view,
@@ -158,7 +177,7 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
     const std::int32_t count = job.spec->roles.front().count;
-    part.fair_tasks = measures.fair_tasks(each);
+    part.fair_tasks = is_rigid(*job.spec) ? count : measures.fair_tasks(each);
     part.fair_speed = fair_speed(part, types);
     part.held = task_count(job.places);
     part.held_type = type_of(types, job);
@@ -167,11 +186,9 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
                           : std::min({std::max(options_.growth * part.page->most_measured(),
                                                job.spec->roles.front().min),
                                       count, measures.devices / each});
-    part.left = std::max(seconds_left(part), kLeastSeconds);
-    part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
-                           options_.order);
     parts.push_back(part);
   }
+  weigh(parts);
   return parts;
 }
 
@@ -300,6 +317,7 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   steps_ = 0;
   if (view.jobs.empty() || view.nodes.empty()) return {};
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
+  lengths_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
   std::vector<RoundType> types = types_of(view.nodes);
   std::vector<Part> parts = parts_of(view, types);

@@ -153,10 +153,12 @@ TEST(TypedRounds, GavelGivesEachItsPart) {
   EXPECT_EQ(rounds.size(), 3u);
 }
 
-RoundJob of_any_model(std::uint64_t id, std::int32_t tasks, std::int32_t devices_each) {
+RoundJob of_any_model(std::uint64_t id, std::int32_t tasks, std::int32_t devices_each,
+                      std::int32_t least = 0) {
   JobSpec spec;
   Role role;
-  role.min = role.count = tasks;
+  role.count = tasks;
+  role.min = least == 0 ? tasks : least;
   role.each.devices.push_back({"gpu", devices_each});
   spec.roles.push_back(role);
   spec.training.emplace();
@@ -187,7 +189,7 @@ TEST(TypedRounds, AGangAcrossTypesTakesTurnsWithOthers) {
   RoundView view;
   view.nodes = two_types();
   view.jobs.push_back(of_any_model(1, 20, 1));
-  for (std::uint64_t i = 2; i < 6; ++i) view.jobs.push_back(of_any_model(i, 8, 1));
+  for (std::uint64_t i = 2; i < 6; ++i) view.jobs.push_back(of_any_model(i, 8, 1, 1));
   const auto policy = make("gridfold");
   std::map<JobId, int> rounds;
   for (int round = 0; round < 60; ++round) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "planner/type_shares.h"
 #include "policies/deadline_jobs.h"
 #include "policies/declared_rates.h"
+#include "policies/round_pool.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
 #include "policies/type_seating.h"
@@ -98,12 +100,17 @@ double GridfoldRounds::speedup(const Part& part, const RoundType& type, std::int
 
 double GridfoldRounds::cost(const Part& part, std::span<const RoundType> types, std::size_t type,
                             std::int32_t nodes, std::int32_t tasks, bool moved) const {
-  double speed = speedup(part, types[type], nodes, tasks);
+  const double speed = speedup(part, types[type], nodes, tasks);
   if (!part.shares.empty() && tasks > 0) {
     const double devices = tasks * part.job->devices_each();
     return -(part.shares[type] + kSpare * speed) * devices;
   }
   if (!part.shares.empty()) return 0;
+  return cost_at(part, speed, moved);
+}
+
+// At a speed in fair shares.
+double GridfoldRounds::cost_at(const Part& part, double speed, bool moved) const {
   if (moved && speed > 0) {
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
@@ -202,6 +209,7 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
   const std::int32_t node_tasks = std::max(1, types[type].node_devices / curve.devices_each);
   curve.costs.push_back(cost(part, types, type, 0, 0, true));
   if (!may_run_on(job, types[type])) return curve;
+  const std::int64_t whole = types[type].whole_tasks(curve.devices_each);
   for (std::int32_t n = 1; n <= std::max(part.most_tasks, part.held); ++n) {
     const bool stays = n == part.held && type == part.held_type;
     // Beyond one node whole ones only: what is left of a node that is shared
@@ -211,7 +219,7 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
                           n == job.spec->roles.front().min;
     const std::int32_t nodes =
         stays ? static_cast<std::int32_t>(job.places.size()) : (n + node_tasks - 1) / node_tasks;
-    if (!may_have(job, n) || (!stays && !is_whole) ||
+    if (!may_have(job, n) || n > whole || (!stays && !is_whole) ||
         (declares_rates(*job.spec) && speedup(part, types[type], nodes, n) <= 0)) {
       curve.costs.push_back(kNotOffered);
       continue;
@@ -293,16 +301,18 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   if (view.jobs.empty() || view.nodes.empty()) return {};
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
-  const std::vector<RoundType> types = types_of(view.nodes);
+  std::vector<RoundType> types = types_of(view.nodes);
   std::vector<Part> parts = parts_of(view, types);
   if (options_.objective == RoundObjective::kMakespan) add_makespan_shares(parts, types);
+  std::vector<RoundAssignment> across = span_types(parts, types, view);
+  if (!across.empty()) types = types_of(nodes_beside(view, across));
 
   Timed timed;
   if (types.size() == 1) timed = timed_of(parts, view);
   const std::vector<TypeChoice> choices = choose(parts, types, timed);
   std::vector<TypeSeat> seats;
   for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
-  return seat_types(
+  RoundPlan plan = seat_types(
       types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const auto& held = parts[i].job->places;
@@ -312,6 +322,8 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
                     task_count(at), !stays);
       },
       steps_);
+  std::move(across.begin(), across.end(), std::back_inserter(plan.assignments));
+  return plan;
 }
 
 }  // namespace gridfold

@@ -18,6 +18,10 @@
 //   shared    and what jobs of the same program reported
 //   profiled  as declared, but of jobs with a deadline the world's true speeds
 //
+// A job runs on devices of one type, but for those that no type could hold at all:
+// they get places across types where that is worth more than what the others lose
+// by it.
+//
 // Where all devices are of one type, jobs that declare a deadline, and of which
 // speed and length are known, come first with the least that meets it
 // (deadline_shares.h); the others share what that leaves, those that are too late
@@ -99,6 +103,7 @@ class GridfoldRounds final : public RoundPolicy {
                  std::int32_t tasks) const;
   double cost(const Part& part, std::span<const RoundType> types, std::size_t type,
               std::int32_t nodes, std::int32_t tasks, bool moved) const;
+  double cost_at(const Part& part, double speed, bool moved) const;
   // Seconds that the job needs on a fair share to its end.
   double seconds_left(const Part& part) const;
   // Steps to its declared end.
@@ -111,6 +116,11 @@ class GridfoldRounds final : public RoundPolicy {
   std::vector<TypeChoice> choose(const std::vector<Part>& parts, std::span<const RoundType> types,
                                  Timed& timed);
   ShareCurve curve_of(const Part& part, std::span<const RoundType> types, std::size_t type) const;
+  // gridfold_spanning.cpp
+  double cost_across(const Part& part, std::span<const RoundType> types,
+                     std::span<const RoundPlace> places) const;
+  std::vector<RoundAssignment> span_types(const std::vector<Part>& parts,
+                                          std::span<const RoundType> types, const RoundView& view);
 
   GridfoldRoundsOptions options_;
   GoodputBook book_;

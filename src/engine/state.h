@@ -25,6 +25,7 @@
 #include "engine/group_kinds.h"
 #include "engine/idle_devices.h"
 #include "engine/job_table.h"
+#include "engine/node_pools.h"
 #include "engine/node_windows.h"
 #include "engine/pending_key.h"
 #include "engine/plans.h"
@@ -113,6 +114,7 @@ struct Engine::State {
   std::unique_ptr<PlacementPolicy> policy;
   Cluster cluster;
   NodeWindows windows{cluster};
+  NodePools pools{cluster, options.max_backoff};
   ScoreTable scores;
   DomainSlots domains;
   CommunicationCost communication;
@@ -168,6 +170,7 @@ struct Engine::State {
   std::vector<NodeId> freed;            // nodes with more room than at the turn's start
   std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
+  std::vector<NodeId> idle_due;  // of pools: without work for long enough, if still so
 
   Work work;
 
@@ -282,6 +285,28 @@ struct Engine::State {
   static constexpr Duration kVictimsTake = Duration::minutes(1);
   bool is_open_to(const EngineJob& job, NodeId node) const;
   Reason maintenance_of(const EngineJob& job, const std::vector<NodeId>& nodes) const;
+
+  // --- boot.cpp: pools of nodes that are booted when work needs them ---
+  struct Bootable {
+    std::vector<NodeId> coming;  // boot already
+    std::vector<NodeId> off;
+    Duration takes{};  // the longest of their boots
+  };
+  void plan_pools(const std::vector<NodePool>& list);
+  void set_power(NodeId node, NodePower power, std::int32_t failures);
+  void boot(NodeId node, JobId job);
+  void boot_failed(NodeId node);
+  void give_node_back(NodeId node, ReleaseCause cause);
+  void follow_boots();
+  void give_idle_back();
+  Bootable bootable_for(const EngineJob& job) const;
+  std::vector<Placed> place_with(EngineJob& job, const Bootable& bootable, std::size_t count);
+  // Earmarks room for the job on nodes that are up or will be, and has those
+  // booted that are off; false if there are not enough.
+  bool boot_for(EngineJob& job);
+  bool is_still_promised(const EngineJob& job, NodeId node) const;
+  std::optional<Reason> boot_reason(const EngineJob& job) const;
+  Reason boot_failure_of(const std::vector<NodeId>& nodes) const;
 
   // --- repair.cpp: gangs that lost a node ---
   bool may_be_repaired(const EngineJob& job) const;

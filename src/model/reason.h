@@ -94,6 +94,11 @@ enum class ReasonCode : std::uint8_t {
   // A part of the gang holds its room and is launched later: {tasks, role}, once this role runs.
   kWaitsForRole,
   kRoleDown,  // {role, after_ns}: others start after it, and it did not run for so long
+  // So many nodes of a pool boot for it and are expected by then: {nodes, pool, at_ns}.
+  kWaitsForBoot,
+  // Nodes of a pool would do, but a boot has failed, so often in a row: it is tried again at the
+  // time, {pool, failures, until_ns}.
+  kBootFailed,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -118,6 +118,13 @@ constexpr Sentence kSentences[] = {
      "{tasks} 个任务已占有位置，待角色 {role} 运行后启动。"},
     {ReasonCode::kRoleDown, "Role {role}, which others start after, did not run for {after_ns}.",
      "其他角色所依赖的角色 {role} 已有 {after_ns} 未运行。"},
+    {ReasonCode::kWaitsForBoot,
+     "Waits for {nodes} nodes of pool {pool} to boot, expected at {at_ns}.",
+     "等待节点池 {pool} 的 {nodes} 个节点启动，预计 {at_ns} 就绪。"},
+    {ReasonCode::kBootFailed,
+     "Pool {pool} could not boot a node, {failures} times in a row; it is tried again at "
+     "{until_ns}.",
+     "节点池 {pool} 连续 {failures} 次未能启动节点；将于 {until_ns} 重试。"},
     {ReasonCode::kMaintenance,
      "Maintenance \"{window}\" of {nodes} nodes from {from_ns} to {until_ns}: with its {run_ns} "
      "the "
@@ -128,8 +135,8 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDependencyNeverMet,
      "Job {job} has ended in a way that never meets the condition \"{condition}\".",
      "作业 {job} 的结束方式永远无法满足条件“{condition}”。"},
-    {ReasonCode::kLaunchFailures, "{count} launches failed within {window_ns}.",
-     "{window_ns} 内有 {count} 次启动失败。"},
+    {ReasonCode::kLaunchFailures, "{count} launches failed within {window_ns}, the last with: {message}",
+     "{window_ns} 内有 {count} 次启动失败，最后一次：{message}"},
     {ReasonCode::kDrainedBy, "Drained by {by}.", "被 {by} 排空。"},
     {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
      "设备 {device} 无法清理，已隔离。"},

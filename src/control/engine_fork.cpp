@@ -11,7 +11,8 @@ constexpr std::size_t kNodesATurn = 256;
 // Its record as it was. One that is up and has nothing said against it need not
 // be restored first.
 void add_node(const NodeRecord& node, std::vector<Event>& events) {
-  if (!node.up || node.drained || node.dirty_devices != 0) events.emplace_back(NodeRestored{node});
+  if (!node.up || node.drained || node.dirty_devices != 0 || !node.pool.empty())
+    events.emplace_back(NodeRestored{node});
   if (node.up) events.emplace_back(NodeJoined{node.spec});
 }
 
@@ -26,6 +27,7 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.options.verify = Verify::kOff;
   snapshot.queues = engine.queue_configuration();
   snapshot.windows = engine.windows();
+  snapshot.pools = engine.pools();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
   const std::vector<const JobRecord*> jobs = engine.jobs();
   snapshot.jobs.reserve(jobs.size());
@@ -49,8 +51,10 @@ Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
     for (const NodeRecord& node : nodes.subspan(first, count)) add_node(node, events);
     turn = engine.step(snapshot.at, events).turn;
   }
-  const Event last = TurnCommitted{turn};
-  engine.step(snapshot.at, {&last, 1});
+  events.clear();
+  events.emplace_back(TurnCommitted{turn});
+  if (!snapshot.pools.empty()) events.emplace_back(PoolsPlanned{snapshot.pools});
+  engine.step(snapshot.at, events);
   return engine;
 }
 

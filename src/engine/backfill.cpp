@@ -367,6 +367,7 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
     if (done) start(job, placement);
   }
   if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
+  if (!done) done = boot_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
   if (!done) park_for_room(group);
   book_again(aside);

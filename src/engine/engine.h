@@ -147,6 +147,7 @@ class Engine {
   const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
   const std::vector<NodeWindow>& windows() const;  // that are known
+  const std::vector<NodePool>& pools() const;      // likewise
   // The first window of the node that is not over; null: there is none.
   const NodeWindow* next_window(NodeId node) const;
 

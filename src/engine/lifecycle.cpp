@@ -95,7 +95,13 @@ void Engine::State::apply(const Event& event) {
             }
             record.spec = e.spec;
             record.up = true;
+            if (record.power == NodePower::kOff || record.power == NodePower::kBooting) {
+              record.power = NodePower::kOn;
+              record.power_since = now;
+              record.boot_failures = 0;
+            }
             const NodeId id = put_node(record);
+            pools.note(id, now);
             windows.nodes_changed();
             if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
@@ -103,13 +109,21 @@ void Engine::State::apply(const Event& event) {
           [&](const NodeLost& e) {
             const auto id = cluster.find(e.node);
             if (!id) return;
-            if (cluster.record(*id).up) {
+            NodeRecord record = cluster.record(*id);
+            // A node of a pool that is off for certain can be booted again.
+            const bool is_off =
+                e.fencing == Fencing::kFenced && !record.pool.empty() &&
+                (record.power == NodePower::kOn || record.power == NodePower::kReleasing);
+            if (record.up || is_off) {
               touch_node(*id);
-              NodeRecord record = cluster.record(*id);
               record.up = false;
-              if (!record.drained)
+              if (!record.drained && !is_off)
                 record.reason = Reason(ReasonCode::kNodeLost, {{"node", e.node}});
               cluster.set_status(record);
+              if (is_off) {
+                set_power(*id, NodePower::kOff, record.boot_failures);
+                freed.push_back(*id);
+              }
             }
             if (e.fencing == Fencing::kUnfenced && !GRIDFOLD_PLANTED_BUG(requeue_when_unreachable))
               return;
@@ -123,6 +137,10 @@ void Engine::State::apply(const Event& event) {
               if (job != nullptr && holds_allocation(job->record.tasks[task.index].phase))
                 task_lost(*job, task.index, Reason(ReasonCode::kNodeLost, {{"node", e.node}}));
             }
+          },
+          [&](const NodeBootFailed& e) {
+            const auto id = cluster.find(e.node);
+            if (id && cluster.record(*id).power == NodePower::kBooting) boot_failed(*id);
           },
           [&](const TaskStarted& e) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kHeld});
@@ -212,7 +230,7 @@ void Engine::State::apply(const Event& event) {
                                 {{"task", std::int64_t{e.task.index}},
                                  {"node", cluster.record(node).spec.name},
                                  {"message", e.message}});
-            if (e.fault == LaunchFault::kNode) node_fault(node);
+            if (e.fault == LaunchFault::kNode) node_fault(node, e.message);
             const bool was_shed = std::exchange(task.shed, false);
             if (job->record.stopping == StopCause::kNone && !was_shed) {
               begin_stop(
@@ -330,6 +348,9 @@ void Engine::State::apply(const Event& event) {
             if (e.id == awaited_plan) {
               awaited_plan = 0;
               if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == awaited_run_times) {
+              awaited_run_times = 0;
+              run_times->adopt(*e.answer);
             } else if (e.id == rounds.awaited) {
               rounds.awaited = 0;
               rounds.adopted = e.id;
@@ -342,6 +363,7 @@ void Engine::State::apply(const Event& event) {
             if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
           [&](const WindowsPlanned& e) { plan_windows(e.windows); },
+          [&](const PoolsPlanned& e) { plan_pools(e.pools); },
           [&](const TurnCommitted& e) { commit_until(e.turn); },
           [&](const TurnRejected& e) { undo_from(e.turn); },
       },
@@ -476,6 +498,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
   cluster.give_back(task.allocation.node, {job.record.id, index});
   queues.charge(job.queue, request_of(job, index), task.allocation, -1);
   if (is_filler(job)) --filler_holdings;
+  if (!pools.empty()) pools.left(task.allocation.node, now);
   freed.push_back(task.allocation.node);
   quota_freed = true;
 }
@@ -509,6 +532,7 @@ void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
   const Allocation& claim = job.record.tasks[index].claim;
   cluster.unclaim(claim.node, {job.record.id, index});
   queues.charge(job.queue, request_of(job, index), claim, -1);
+  if (!pools.empty()) pools.left(claim.node, now);
   freed.push_back(claim.node);
   quota_freed = true;
 }
@@ -747,7 +771,7 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
 }
 
 // A node that fails to launch again and again is drained, with the reason.
-void Engine::State::node_fault(NodeId node) {
+void Engine::State::node_fault(NodeId node, const std::string& message) {
   std::deque<Instant>& times = launch_failures[node];
   times.push_back(now);
   while (!times.empty() && now - times.front() > options.launch_failure_window) times.pop_front();
@@ -758,7 +782,8 @@ void Engine::State::node_fault(NodeId node) {
   record.drained = true;
   record.reason =
       Reason(ReasonCode::kLaunchFailures, {{"count", static_cast<std::int64_t>(times.size())},
-                                           {"window_ns", options.launch_failure_window.ns}});
+                                           {"window_ns", options.launch_failure_window.ns},
+                                           {"message", message}});
   cluster.set_status(record);
   out.list.emplace_back(NodeDrained{node, *record.reason});
   times.clear();

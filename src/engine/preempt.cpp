@@ -101,17 +101,18 @@ std::optional<VictimAnswer> Engine::State::find_victims(
                              options.eviction.search_steps, std::move(accepts)});
 }
 
-// What leaves with these candidates; each task once, though it may be a candidate
-// of its own beside its job.
+// What leaves with these candidates; each task once.
 std::vector<Engine::State::Leaver> Engine::State::leaving_with(
     std::span<const std::uint32_t> victims) const {
   std::vector<Leaver> list;
-  std::set<TaskId> listed;
+  // A set that is tried out may have a job in it and a part of that job besides.
+  std::set<TaskId> known;
   for (const std::uint32_t victim : victims) {
     const JobId job = pool.candidates[victim].job;
     for (const Leaving& one : pool.leaving_of(victim)) {
-      if (!listed.insert({job, one.task}).second) continue;
-      list.push_back({{job, one.task}, {one.node, one.devices, one.start}, one.request});
+      const TaskId task{job, one.task};
+      if (known.insert(task).second)
+        list.push_back({task, {one.node, one.devices, one.start}, one.request});
     }
   }
   return list;

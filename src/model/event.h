@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/node_pool.h"
 #include "model/node_window.h"
 #include "model/queue.h"
 #include "model/record.h"
@@ -29,6 +30,11 @@ enum class Fencing : std::uint8_t { kFenced, kUnfenced };
 struct NodeLost {
   std::string node;
   Fencing fencing = Fencing::kUnfenced;
+};
+// A node that was to boot will not; nothing of it is there.
+struct NodeBootFailed {
+  std::string node;
+  std::string message;
 };
 struct TaskStarted {
   TaskId task;
@@ -121,6 +127,12 @@ struct WindowsPlanned {
   std::vector<NodeWindow> windows;
 };
 
+// Likewise all pools of nodes that the backend can boot. After the nodes that were
+// stored.
+struct PoolsPlanned {
+  std::vector<NodePool> pools;
+};
+
 // --- from the store, by way of the control loop ---
 
 // A record as it was stored, at start-up. Nodes before jobs.
@@ -144,6 +156,6 @@ using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCl
                            JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
                            JobRequeueRequested, NodeDrainRequested, QueueConfigured,
                            QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
-                           Solved, TaskReported, WindowsPlanned>;
+                           Solved, TaskReported, WindowsPlanned, PoolsPlanned, NodeBootFailed>;
 
 }  // namespace gridfold

@@ -458,7 +458,7 @@ struct Engine::State {
   std::vector<JobId> set_aside(const EngineJob& job, Aside whose);
   void book_again(const std::vector<JobId>& aside);
   void take_back(const EngineJob& job, const Placement& placement);
-  bool keeps_promises(const EngineJob& job, const Placement& placement, Duration delay = {});
+  bool keeps_promises(const EngineJob& job, const Placement& placement, Duration delay);
   Placement bind_plan(EngineJob& job, const Reservation& plan);
   Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
                          const Reservation* plan);

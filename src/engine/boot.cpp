@@ -149,7 +149,7 @@ std::vector<Engine::State::Placed> Engine::State::place_with(EngineJob& job,
   for (const Role& role : job.record.spec->roles) least.push_back(role.min);
   if (!has_slots(job)) return {};
   Placement placement = place(job, least);
-  const bool kept = placement.tasks.empty() || keeps_promises(job, placement);
+  const bool kept = placement.tasks.empty() || keeps_promises(job, placement, bootable.takes);
   take_back(job, placement);
   return kept ? std::move(placement.tasks) : std::vector<Placed>{};
 }

@@ -38,7 +38,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.fulfil_claims();
     s.gather_repairs();
     s.wake_groups();
-    s.plans.room_freed |= !s.freed.empty();
+    s.note_freed_for_plans();
     s.freed.clear();
     s.quota_freed = false;
     s.run_cycle();
@@ -52,6 +52,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     if (auto problem = s.policy->problem()) {
       s.awaited_plan = ++s.solves;
       s.out.solves.push_back({s.awaited_plan, std::move(problem)});
+    }
+  }
+  if (s.run_times && s.awaited_run_times == 0) {
+    if (auto problem = s.run_times->problem()) {
+      s.awaited_run_times = ++s.solves;
+      s.out.solves.push_back({s.awaited_run_times, std::move(problem)});
     }
   }
   if (s.rounds.policy) s.hold_round();

@@ -230,7 +230,7 @@ void Engine::State::apply(const Event& event) {
                                 {{"task", std::int64_t{e.task.index}},
                                  {"node", cluster.record(node).spec.name},
                                  {"message", e.message}});
-            if (e.fault == LaunchFault::kNode) node_fault(node);
+            if (e.fault == LaunchFault::kNode) node_fault(node, e.message);
             const bool was_shed = std::exchange(task.shed, false);
             if (job->record.stopping == StopCause::kNone && !was_shed) {
               begin_stop(
@@ -348,6 +348,9 @@ void Engine::State::apply(const Event& event) {
             if (e.id == awaited_plan) {
               awaited_plan = 0;
               if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == awaited_run_times) {
+              awaited_run_times = 0;
+              run_times->adopt(*e.answer);
             } else if (e.id == rounds.awaited) {
               rounds.awaited = 0;
               rounds.adopted = e.id;
@@ -768,7 +771,7 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
 }
 
 // A node that fails to launch again and again is drained, with the reason.
-void Engine::State::node_fault(NodeId node) {
+void Engine::State::node_fault(NodeId node, const std::string& message) {
   std::deque<Instant>& times = launch_failures[node];
   times.push_back(now);
   while (!times.empty() && now - times.front() > options.launch_failure_window) times.pop_front();
@@ -779,7 +782,8 @@ void Engine::State::node_fault(NodeId node) {
   record.drained = true;
   record.reason =
       Reason(ReasonCode::kLaunchFailures, {{"count", static_cast<std::int64_t>(times.size())},
-                                           {"window_ns", options.launch_failure_window.ns}});
+                                           {"window_ns", options.launch_failure_window.ns},
+                                           {"message", message}});
   cluster.set_status(record);
   out.list.emplace_back(NodeDrained{node, *record.reason});
   times.clear();

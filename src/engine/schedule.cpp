@@ -135,12 +135,12 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
   return book;
 }
 
-// Whether one of the group's tasks fits on a node that was freed, once whoever
-// gives way to its first job has left that node.
-bool Engine::State::fits_without_victims(const PendingGroup& group) const {
-  const EngineJob& job = jobs.at(group.jobs.begin()->job);
+// Whether one of the job's tasks fits on one of the nodes, once whoever gives way
+// to the job has left that node.
+bool Engine::State::fits_without_victims(const EngineJob& job,
+                                         std::span<const NodeId> nodes) const {
   Cluster::Scratch book;
-  for (const NodeId node : freed) {
+  for (const NodeId node : nodes) {
     if (!cluster.usable(node) && !pools.may_boot(node, now)) continue;
     cluster.planned(node, book);
     for (const Holding& holding : cluster.holdings(node)) {
@@ -152,7 +152,7 @@ bool Engine::State::fits_without_victims(const PendingGroup& group) const {
       if (other.record.repairing && may_take_claims(job, other))
         Cluster::add_back(book, cluster.request(claim.request), claim.devices, claim.start());
     }
-    for (const QueueTree::Ask& ask : group.asks) {
+    for (const QueueTree::Ask& ask : job.shape->group.asks) {
       if (fits(book.room(), *ask.request)) return true;
     }
   }
@@ -187,7 +187,7 @@ void Engine::State::wake_groups() {
     if (group.filler && options.fillers.admission == FillerAdmission::kNone) return false;
     if (!group.filler && (!queues.preempting(group.queue).is_none() ||
                           may_reclaim(jobs.at(group.jobs.begin()->job))))
-      return fits_without_victims(group);
+      return fits_without_victims(jobs.at(group.jobs.begin()->job), freed);
     return any_fits(group.asks, group.filler);
   };
   for (std::size_t i = ready.shut_kinds().size(); i-- > 0;) {

@@ -151,8 +151,9 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;        // handed out so far
-  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  std::uint64_t solves = 0;             // handed out so far
+  std::uint64_t awaited_plan = 0;       // which of them answers policy->problem(); 0: none
+  std::uint64_t awaited_run_times = 0;  // and which run_times->problem()
   Rounds rounds;
   std::unique_ptr<RunTimes> run_times;          // may be null
   std::unique_ptr<IdleForecast> idle_forecast;  // null: fillers are not let in by it
@@ -222,7 +223,7 @@ struct Engine::State {
   void change_state(EngineJob& job, JobState to, Reason reason);
   void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
-  void node_fault(NodeId node);
+  void node_fault(NodeId node, const std::string& message);
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
@@ -244,7 +245,7 @@ struct Engine::State {
     std::optional<StepTime> otherwise = std::nullopt;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
-  bool fits_without_victims(const PendingGroup& group) const;
+  bool fits_without_victims(const EngineJob& job, std::span<const NodeId> nodes) const;
   void wake_groups();
   Fit fit_on_freed(const Request& request, std::span<const Cluster::Scratch> reclaimable) const;
   void run_cycle();
@@ -365,6 +366,7 @@ struct Engine::State {
   std::vector<const Request*> within_models(const EngineJob& job,
                                             const std::vector<std::int64_t>& tasks);
   void narrow(EngineJob& job, std::vector<std::int64_t>& target);
+  void narrow_to_plan(EngineJob& job);
   NodeId put_node(const NodeRecord& record);
 
   // --- node_limits.cpp ---
@@ -383,7 +385,9 @@ struct Engine::State {
   bool may_reclaim(const EngineJob& by) const;
   EvictionRight right_to_reclaim(const EngineJob& by, const EngineJob& victim) const;
   bool leaves_guarantees(const EngineJob& by, std::span<const std::uint32_t> victims) const;
-  std::optional<VictimAnswer> find_victims_within_rights(const EngineJob& job);
+  using Accepts = std::function<bool(std::span<const std::uint32_t>)>;
+  std::optional<VictimAnswer> find_victims_within_rights(const EngineJob& job,
+                                                         const Accepts& keeps);
 
   // --- preempt.cpp ---
   // One task's holding, as it is off the books while a plan is tried out.
@@ -454,16 +458,23 @@ struct Engine::State {
   std::vector<JobId> set_aside(const EngineJob& job, Aside whose);
   void book_again(const std::vector<JobId>& aside);
   void take_back(const EngineJob& job, const Placement& placement);
-  bool keeps_promises(const EngineJob& job, const Placement& placement);
+  bool keeps_promises(const EngineJob& job, const Placement& placement, Duration delay);
   Placement bind_plan(EngineJob& job, const Reservation& plan);
   Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
                          const Reservation* plan);
+  Placement place_within_promises(EngineJob& job, const std::vector<std::int64_t>& target,
+                                  const Reservation* plan, Duration delay);
   bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
   bool admit(EngineJob& job, std::vector<std::int64_t>& target);
   void replan_shaken();
+  bool start_or_evict(EngineJob& job, const std::vector<std::int64_t>& target,
+                      const Reservation& plan);
   void pull_forward();
   void start_due();
-  void start_in_slices();
+  static bool is_planned_with_care(const JobSpec& spec);
+  void note_freed_for_plans();
+  void start_ahead_of_plans();
+  bool start_ahead_of_plan(EngineJob& job, std::span<const NodeId> freed_nodes);
   void follow_plans();
   void set_next_plan();
   void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;
@@ -526,6 +537,12 @@ inline bool goes_on_after_loss(const JobRecord& record) {
   const std::vector<RetryCause>& on = record.spec->retry.on;
   return record.losses < kMaxLosses &&
          std::find(on.begin(), on.end(), RetryCause::kNodeLost) != on.end();
+}
+
+// Whether the task has come to its own end: another run would do it once more.
+inline bool has_ended(const TaskRecord& task) {
+  return task.phase == TaskPhase::kDone ||
+         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
 }
 
 // Whether what the task holds will be free before long, for others to have.

@@ -52,7 +52,7 @@ enum class ReasonCode : std::uint8_t {
   kPreempted,           // {by}
   kRequeued,            // {by}
   kDependencyNeverMet,  // {job, condition}
-  kLaunchFailures,      // {count, window_ns}: a node was drained for it
+  kLaunchFailures,      // {count, window_ns, message}: of the last; a node was drained
   kDrainedBy,           // {by}
   kDeviceDirty,         // {device}
   // Added since; a code keeps its number, which decisions are hashed by.

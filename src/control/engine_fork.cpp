@@ -27,6 +27,7 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.queues = engine.queue_configuration();
   snapshot.windows = engine.windows();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
+  snapshot.usage = engine.usage_records();
   const std::vector<const JobRecord*> jobs = engine.jobs();
   snapshot.jobs.reserve(jobs.size());
   for (const JobRecord* job : jobs) {
@@ -49,8 +50,10 @@ Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
     for (const NodeRecord& node : nodes.subspan(first, count)) add_node(node, events);
     turn = engine.step(snapshot.at, events).turn;
   }
-  const Event last = TurnCommitted{turn};
-  engine.step(snapshot.at, {&last, 1});
+  events.clear();
+  events.emplace_back(TurnCommitted{turn});
+  for (const UsageRecord& usage : snapshot.usage) events.emplace_back(UsageRestored{usage});
+  engine.step(snapshot.at, events);
   return engine;
 }
 

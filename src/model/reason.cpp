@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 50> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 51> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -55,8 +55,9 @@ constexpr std::array<std::string_view, 50> kCodes = {"ExceedsCluster",
                                                      "WaitsForRepair",
                                                      "RepairGivenUp",
                                                      "WaitsForRole",
-                                                     "RoleDown"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kRoleDown) + 1);
+                                                     "RoleDown",
+                                                     "ArrayLimit"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kArrayLimit) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

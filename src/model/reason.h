@@ -94,6 +94,9 @@ enum class ReasonCode : std::uint8_t {
   // A part of the gang holds its room and is launched later: {tasks, role}, once this role runs.
   kWaitsForRole,
   kRoleDown,  // {role, after_ns}: others start after it, and it did not run for so long
+  // So many jobs of its array may be started at a time: {limit, started, ahead}, and so many are,
+  // and wait before it.
+  kArrayLimit,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

@@ -17,6 +17,7 @@ import argparse
 import csv
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -46,10 +47,11 @@ class Table:
         return json.loads(done.stdout)
 
     def shared(self, load, admission, victims="least_lost", seeds=None, **settings):
-        return self.run(self.openb, "default", seeds or self.args.seeds, load=self.args.load,
+        result = self.run(self.openb, "default", seeds or self.args.seeds, load=self.args.load,
                         rights="guaranteed", fillers=self.philly, fillers_load=load,
                         fillers_admission=admission, fillers_victims=victims,
                         longest_duration=self.args.longest, **settings)
+        return result.get("runs", [result])
 
     def split(self, per_cent):
         """Two node lists: of each model every so manieth GPU node is the fillers'."""
@@ -114,17 +116,16 @@ def main():
     parser.add_argument("--splits", default="5,10,15,20")
     parser.add_argument("--tuning-jobs", type=int, default=300_000)
     parser.add_argument("--no-static", action="store_true")
+    parser.add_argument("--guaranteed", default="4m,10m,20m", help="of the rows by forecast")
     args = parser.parse_args()
     table = Table(args)
-    print("| fillers' load | | useful | of the bound | evictions | fillers wait, mean s "
-          "| guaranteed wait, mean s | delayed | JCT, mean s | s |")
+    print("| fillers' load | | useful | of the bound | evictions (least, most) "
+          "| fillers wait, mean s | guaranteed wait, mean s | delayed | guaranteed JCT | s |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for load in args.filler_loads.split(","):
         alone = table.shared(load, "none")
-        left = alone["fillers"]["gpus_left_whole_ratio"]
-        work = alone["fillers"]["gpus_with_rights_ratio"]
-        bound = work + min(left, float(load))
-        row(load, "no fillers", alone, bound)
+        bound = statistics.mean(bound_of(run, load) for run in alone)
+        row(load, "no fillers", alone, alone)
         print(f"| {load} | bound | {bound:.4f} | | | | | | | |")
         if not args.no_static:
             split = table.best_split(load)
@@ -133,19 +134,34 @@ def main():
                 print(f"| {load} | static partitions, {split} % | {part['useful']:.4f} | "
                       f"{100 * part['useful'] / bound:.1f} % | 0 | {part['queueing']:.0f} | "
                       f"{part['wait']:.3f} | | | |", flush=True)
-        row(load, "naive", table.shared(load, "any", "youngest"), bound)
-        row(load, "least lost first", table.shared(load, "any"), bound)
-        row(load, "forecast", table.shared(load, "forecast"), bound)
+        row(load, "naive", table.shared(load, "any", "youngest"), alone)
+        row(load, "least lost first", table.shared(load, "any"), alone)
+        for guaranteed in args.guaranteed.split(","):
+            row(load, f"forecast, {guaranteed}",
+                table.shared(load, "forecast", fillers_guaranteed=guaranteed), alone)
 
 
-def row(load, name, result, bound):
-    fillers = result["fillers"]
-    useful = fillers["all_useful_ratio"]
-    queueing = fillers["queueing_mean_seconds"]
-    print(f"| {load} | {name} | {useful:.4f} | {100 * useful / bound:.1f} % "
-          f"| {fillers['evictions']} | {'' if queueing is None else f'{queueing:.0f}'} "
-          f"| {result['wait_mean_seconds']:.3f} | {fillers['delayed_jobs']} "
-          f"| {result['jct_mean_seconds']:.1f} | {result['wall_seconds']:.0f} |", flush=True)
+def bound_of(run, load):
+    return run["fillers"]["gpus_with_rights_ratio"] + min(run["fillers"]["gpus_left_whole_ratio"],
+                                                          float(load))
+
+
+def row(load, name, runs, alone):
+    """Means over the seeds; `alone` are the runs without fillers."""
+    def mean(value):
+        return statistics.mean(value(run) for run in runs)
+    queueing = [run["fillers"]["queueing_mean_seconds"] for run in runs]
+    share = statistics.mean(run["fillers"]["all_useful_ratio"] / bound_of(one, load)
+                            for run, one in zip(runs, alone))
+    longer = mean(lambda run: run["jct_mean_seconds"]) / statistics.mean(
+        run["jct_mean_seconds"] for run in alone) - 1
+    evictions = [run["fillers"]["evictions"] for run in runs]
+    print(f"| {load} | {name} | {mean(lambda run: run['fillers']['all_useful_ratio']):.4f} "
+          f"| {100 * share:.1f} % | {statistics.mean(evictions):.0f} ({min(evictions)} to "
+          f"{max(evictions)}) | {'' if None in queueing else f'{statistics.mean(queueing):.0f}'} "
+          f"| {mean(lambda run: run['wait_mean_seconds']):.2f} "
+          f"| {mean(lambda run: run['fillers']['delayed_jobs']):.0f} | {100 * longer:+.3f} % "
+          f"| {mean(lambda run: run['wall_seconds']):.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -552,7 +552,7 @@ TEST(Config, ReadsEveryKey) {
   const auto done = read_config_text(
       "state = \"/x\"\nlisten = \"127.0.0.1:1\"\npolicy = \"fgd\"\nnode = \"n\"\n"
       "devices = \"gpu:A=1\"\nplugins = \"/p\"\nreconcile_interval = \"5s\"\n"
-      "consolidate = true\nfillers = \"forecast\"\nfillers_guaranteed = \"20m\"\n"
+      "consolidate = true\nmanage_partitions = true\nfillers = \"forecast\"\nfillers_guaranteed = \"20m\"\n"
       "gang_repair = \"5m\"\n"
       "[[queues]]\nname = \"a\"\npriority = 3\nopen = false\npreempts = true\ncpu = 4\nmemory = "
       "\"2Gi\"\n"
@@ -565,6 +565,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config.policy, "fgd");
   EXPECT_EQ(config.reconcile_interval, Duration::seconds(5));
   EXPECT_TRUE(config.consolidate);
+  EXPECT_TRUE(config.manage_partitions);
   EXPECT_EQ(config.fillers.admission, FillerAdmission::kForecast);
   EXPECT_EQ(config.fillers.guaranteed, Duration::minutes(20));
   EXPECT_EQ(config.gang_repair, Duration::minutes(5));

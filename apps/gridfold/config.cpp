@@ -16,17 +16,29 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-constexpr std::array kKeys = {"state"sv,           "listen"sv,
-                              "policy"sv,          "node"sv,
-                              "devices"sv,         "plugins"sv,
-                              "queues"sv,          "reconcile_interval"sv,
-                              "policy_settings"sv, "usage_half_life"sv,
-                              "links"sv,           "backfill"sv,
-                              "default_run"sv,     "run_times"sv,
-                              "consolidate"sv,     "backfill_order"sv,
-                              "fillers"sv,         "fillers_guaranteed"sv,
-                              "maintenance"sv,     "schedule"sv,
-                              "gang_repair"sv,     "work_units"sv};
+constexpr std::array kKeys = {"state"sv,
+                              "listen"sv,
+                              "policy"sv,
+                              "node"sv,
+                              "devices"sv,
+                              "plugins"sv,
+                              "queues"sv,
+                              "reconcile_interval"sv,
+                              "policy_settings"sv,
+                              "usage_half_life"sv,
+                              "links"sv,
+                              "backfill"sv,
+                              "default_run"sv,
+                              "run_times"sv,
+                              "consolidate"sv,
+                              "backfill_order"sv,
+                              "fillers"sv,
+                              "fillers_guaranteed"sv,
+                              "maintenance"sv,
+                              "schedule"sv,
+                              "gang_repair"sv,
+                              "work_units"sv,
+                              "manage_partitions"sv};
 constexpr std::array kWorkUnitKeys = {"source"sv, "rates"sv};
 constexpr std::array kScheduleKeys = {"name"sv, "cron"sv, "zone"sv, "tenant"sv, "job"sv};
 constexpr std::array kWindowKeys = {"name"sv,  "nodes"sv, "domains"sv, "labels"sv, "from"sv,
@@ -520,6 +532,8 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
         std::pair{"devices"sv, &config.devices}, std::pair{"plugins"sv, &config.plugins}})
     if (auto done = read(root, key, "", any_text, *into); !done) return done;
   if (auto done = read_exact(root, "consolidate", "", config.consolidate); !done) return done;
+  if (auto done = read_exact(root, "manage_partitions", "", config.manage_partitions); !done)
+    return done;
   if (auto done = read(root, "reconcile_interval", "", parse_duration, config.reconcile_interval);
       !done)
     return done;

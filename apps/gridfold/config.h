@@ -50,6 +50,8 @@ struct DaemonConfig {
   std::string devices;
   // Directory of device plug-ins; empty: those beside the program.
   std::string plugins;
+  // Whether the partitions of split devices (MIG) are Gridfold's to make and remove.
+  bool manage_partitions = false;
   // How often the backend's whole state is compared with the store.
   Duration reconcile_interval = Duration::seconds(30);
   // What is promised to jobs that wait, and who may use the time until then.

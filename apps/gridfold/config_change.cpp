@@ -38,6 +38,7 @@ std::optional<std::string> fixed_key(const DaemonConfig& a, const DaemonConfig& 
   if (a.node_name != b.node_name) return "node";
   if (a.devices != b.devices) return "devices";
   if (a.plugins != b.plugins) return "plugins";
+  if (a.manage_partitions != b.manage_partitions) return "manage_partitions";
   if (a.links != b.links) return "links";
   if (a.backfill.mode != b.backfill.mode) return "backfill";
   if (a.backfill.order != b.backfill.order) return "backfill_order";

@@ -66,6 +66,7 @@ std::vector<ConfigEntry> defaults() {
   add("backfill_order", text(to_string(config.backfill.order)));
   add("run_times", text(config.learned_run_times ? "learned" : "limits"));
   add("consolidate", config.consolidate ? "true" : "false");
+  add("manage_partitions", config.manage_partitions ? "true" : "false");
   add("gang_repair", time(config.gang_repair));
   add("fillers", text(to_string(config.fillers.admission)));
   add("fillers_guaranteed", time(config.fillers.guaranteed));
@@ -93,13 +94,29 @@ bool is_of(const ConfigEntry& entry, std::string_view key) {
 }
 
 void sort_as_documented(std::vector<ConfigEntry>& entries) {
-  static constexpr std::string_view kOrder[] = {
-      "state",       "listen",          "policy",          "node",
-      "devices",     "plugins",         "policy_settings", "reconcile_interval",
-      "queues",      "usage_half_life", "work_units",      "links",
-      "backfill",    "backfill_order",  "default_run",     "run_times",
-      "consolidate", "gang_repair",     "fillers",         "fillers_guaranteed",
-      "maintenance", "schedule"};
+  static constexpr std::string_view kOrder[] = {"state",
+                                                "listen",
+                                                "policy",
+                                                "node",
+                                                "devices",
+                                                "plugins",
+                                                "manage_partitions",
+                                                "policy_settings",
+                                                "reconcile_interval",
+                                                "queues",
+                                                "usage_half_life",
+                                                "work_units",
+                                                "links",
+                                                "backfill",
+                                                "backfill_order",
+                                                "default_run",
+                                                "run_times",
+                                                "consolidate",
+                                                "gang_repair",
+                                                "fillers",
+                                                "fillers_guaranteed",
+                                                "maintenance",
+                                                "schedule"};
   const auto place = [](const ConfigEntry& entry) {
     return std::find_if(std::begin(kOrder), std::end(kOrder),
                         [&](std::string_view key) { return is_of(entry, key); }) -

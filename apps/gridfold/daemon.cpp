@@ -101,7 +101,13 @@ Result<void> tell_links_of(const MachineLinksConfig& config, NodeSpec& node) {
   return tell_links(*topology, config.facts, node);
 }
 
-Result<Machine> discover(const DaemonConfig& config, Store& store, const std::string& program) {
+std::shared_ptr<PluginHost> load_plugins(const DaemonConfig& config, const std::string& program) {
+  const auto beside = std::filesystem::path(program).parent_path() / "device_plugins";
+  return std::make_shared<PluginHost>(
+      plugins_in(config.plugins.empty() ? beside.string() : config.plugins));
+}
+
+Result<Machine> discover(const DaemonConfig& config, Store& store, PluginHost& plugins) {
   MachineOptions options;
   options.name = config.node_name.empty() ? host_name() : config.node_name;
   if (!config.devices.empty()) {
@@ -112,8 +118,7 @@ Result<Machine> discover(const DaemonConfig& config, Store& store, const std::st
   auto previous = stored_devices(store, options.name);
   if (!previous) return previous.error();
   options.previous = std::move(*previous);
-  const auto beside = std::filesystem::path(program).parent_path() / "device_plugins";
-  PluginHost plugins(plugins_in(config.plugins.empty() ? beside.string() : config.plugins));
+  options.manage_partitions = config.manage_partitions;
   auto machine = discover_machine(options, plugins);
   if (!machine || !config.links) return machine;
   if (auto told = tell_links_of(*config.links, machine->node); !told)
@@ -179,7 +184,8 @@ struct Daemon::Parts {
   std::function<Result<DaemonConfig>()> read_again;  // null: there is no file
   DaemonConfig in_force;                             // used on the loop's thread, once that runs
 
-  Result<void> open_backend(const std::string& state, const std::string& program);
+  Result<void> open_backend(const std::string& state, const std::string& program,
+                            std::shared_ptr<PluginHost> partition_makers);
   Result<void> open_server(const DaemonConfig& config, const std::string& state);
   Result<void> start_loop(const DaemonConfig& config);
   std::shared_ptr<StartEstimates> estimates_of(const DaemonConfig& config,
@@ -188,7 +194,8 @@ struct Daemon::Parts {
   void reload(Completion<std::vector<std::string>> done);
 };
 
-Result<void> Daemon::Parts::open_backend(const std::string& state, const std::string& program) {
+Result<void> Daemon::Parts::open_backend(const std::string& state, const std::string& program,
+                                         std::shared_ptr<PluginHost> partition_makers) {
   local::LocalOptions options;
   options.node = machine.node;
   options.state = state;
@@ -197,6 +204,7 @@ Result<void> Daemon::Parts::open_backend(const std::string& state, const std::st
   options.instance = "gridfold-" + sha256_hex(state).substr(0, 12);
   options.host = local::host_environment(environ);
   options.slice_library = local::find_slice_library();
+  options.plugins = std::move(partition_makers);
   backend = std::make_unique<local::LocalBackend>(std::move(options));
   notes = notes_of(machine, backend->capabilities());
   return {};
@@ -322,10 +330,13 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const DaemonConfig& config,
   auto store = SqliteStore::open({.path = *state + "/store.db"});
   if (!store) return store.error();
   parts->store = std::move(*store);
-  auto machine = discover(config, *parts->store, *program);
+  auto plugins = load_plugins(config, *program);
+  auto machine = discover(config, *parts->store, *plugins);
   if (!machine) return machine.error();
   parts->machine = std::move(*machine);
-  if (auto done = parts->open_backend(*state, *program); !done) return done.error();
+  if (!config.manage_partitions) plugins.reset();
+  if (auto done = parts->open_backend(*state, *program, std::move(plugins)); !done)
+    return done.error();
   if (auto done = parts->open_server(config, *state); !done) return done.error();
   if (auto done = parts->start_loop(config); !done) return done.error();
   parts->serve();

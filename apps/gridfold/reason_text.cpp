@@ -120,6 +120,13 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kArrayLimit,
      "At most {limit} jobs of its array at a time: {started} are started, {ahead} are before it.",
      "该作业数组同时最多运行 {limit} 个作业：已启动 {started} 个，排在它前面的有 {ahead} 个。"},
+    {ReasonCode::kWaitsForBoot,
+     "Waits for {nodes} nodes of pool {pool} to boot, expected at {at_ns}.",
+     "等待节点池 {pool} 的 {nodes} 个节点启动，预计 {at_ns} 就绪。"},
+    {ReasonCode::kBootFailed,
+     "Pool {pool} could not boot a node, {failures} times in a row; it is tried again at "
+     "{until_ns}.",
+     "节点池 {pool} 连续 {failures} 次未能启动节点；将于 {until_ns} 重试。"},
     {ReasonCode::kMaintenance,
      "Maintenance \"{window}\" of {nodes} nodes from {from_ns} to {until_ns}: with its {run_ns} "
      "the "
@@ -130,8 +137,8 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kDependencyNeverMet,
      "Job {job} has ended in a way that never meets the condition \"{condition}\".",
      "作业 {job} 的结束方式永远无法满足条件“{condition}”。"},
-    {ReasonCode::kLaunchFailures, "{count} launches failed within {window_ns}.",
-     "{window_ns} 内有 {count} 次启动失败。"},
+    {ReasonCode::kLaunchFailures, "{count} launches failed within {window_ns}, the last with: {message}",
+     "{window_ns} 内有 {count} 次启动失败，最后一次：{message}"},
     {ReasonCode::kDrainedBy, "Drained by {by}.", "被 {by} 排空。"},
     {ReasonCode::kDeviceDirty, "Device {device} could not be cleared and is quarantined.",
      "设备 {device} 无法清理，已隔离。"},

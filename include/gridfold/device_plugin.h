@@ -136,6 +136,8 @@ struct gridfold_partition_profile {
   const uint32_t* starts; /* slots at which such a partition may begin */
   uint32_t start_count;
   uint32_t reserved;
+  uint32_t length; /* slots that it takes; 0: as many as slices */
+  uint32_t reserved2;
 };
 /* A partition that exists now. */
 struct gridfold_partition {
@@ -161,8 +163,8 @@ typedef void (*gridfold_process_sink)(void* context, const struct gridfold_devic
 
 typedef void (*gridfold_variable_sink)(void* context, const char* name, const char* value);
 
-/* The plug-in. All functions are set; one that cannot serve returns
- * GRIDFOLD_UNSUPPORTED. `state` is what `open` gave. */
+/* The plug-in. All functions are set but those that are said to be optional; one
+ * that cannot serve returns GRIDFOLD_UNSUPPORTED. `state` is what `open` gave. */
 struct gridfold_device_plugin {
   uint32_t size;
   uint32_t abi;        /* GRIDFOLD_DEVICE_ABI it was built with */
@@ -203,6 +205,16 @@ struct gridfold_device_plugin {
   int32_t (*environment)(void* state, const char* const* uids, uint32_t count,
                          gridfold_variable_sink sink, void* context,
                          struct gridfold_device_error* error);
+
+  /* Optional, both or none (NULL): to split a device that is told as partitioned.
+   * A new partition of this profile that begins at this slot; the sink is called
+   * once, with the partition. GRIDFOLD_FAILED when there is no room for it. */
+  int32_t (*make_partition)(void* state, const char* uid, const char* profile, uint32_t start,
+                            gridfold_partition_sink sink, void* context,
+                            struct gridfold_device_error* error);
+  /* GRIDFOLD_FAILED while a process uses it. */
+  int32_t (*remove_partition)(void* state, const char* uid, const char* partition_uid,
+                              struct gridfold_device_error* error);
 };
 
 typedef const struct gridfold_device_plugin* (*gridfold_device_plugin_entry)(uint32_t host_abi);

@@ -15,11 +15,14 @@ enum {
   NVML_INSUFFICIENT_SIZE = 7,
   NVML_DRIVER_NOT_LOADED = 9,
   NVML_GPU_IS_LOST = 15,
+  NVML_IN_USE = 19,
+  NVML_INSUFFICIENT_RESOURCES = 23,
   NVML_UNKNOWN_ERROR = 999
 };
 
-typedef struct nvml_opaque_device* nvml_device;             /* nvmlDevice_t */
-typedef struct nvml_opaque_gpu_instance* nvml_gpu_instance; /* nvmlGpuInstance_t */
+typedef struct nvml_opaque_device* nvml_device;                     /* nvmlDevice_t */
+typedef struct nvml_opaque_gpu_instance* nvml_gpu_instance;         /* nvmlGpuInstance_t */
+typedef struct nvml_opaque_compute_instance* nvml_compute_instance; /* nvmlComputeInstance_t */
 
 struct nvml_memory { /* nvmlMemory_t, bytes */
   unsigned long long total, free, used;
@@ -49,6 +52,12 @@ struct nvml_gpu_instance_info { /* nvmlGpuInstanceInfo_t */
   nvml_device device;
   unsigned id, profile_id;
   struct nvml_placement placement;
+};
+
+struct nvml_compute_profile { /* nvmlComputeInstanceProfileInfo_t */
+  unsigned id, slice_count, instance_count, multiprocessor_count;
+  unsigned shared_copy_engine_count, shared_decoder_count, shared_encoder_count;
+  unsigned shared_jpeg_count, shared_ofa_count;
 };
 
 enum { NVML_TEXT_SIZE = 96, NVML_TEMPERATURE_OF_GPU = 0, NVML_MOST_LINKS = 18 };
@@ -83,6 +92,16 @@ enum { NVML_TEXT_SIZE = 96, NVML_TEMPERATURE_OF_GPU = 0, NVML_MOST_LINKS = 18 };
   OPTIONAL(nvmlGpuInstanceGetInfo, (nvml_gpu_instance, struct nvml_gpu_instance_info*))          \
   OPTIONAL(nvmlDeviceGetGpuInstanceProfileInfo, (nvml_device, unsigned, struct nvml_profile*))   \
   OPTIONAL(nvmlDeviceGetGpuInstancePossiblePlacements_v2,                                        \
-           (nvml_device, unsigned, struct nvml_placement*, unsigned*))
+           (nvml_device, unsigned, struct nvml_placement*, unsigned*))                           \
+  OPTIONAL(nvmlDeviceCreateGpuInstanceWithPlacement,                                             \
+           (nvml_device, unsigned, const struct nvml_placement*, nvml_gpu_instance*))            \
+  OPTIONAL(nvmlGpuInstanceDestroy, (nvml_gpu_instance))                                          \
+  OPTIONAL(nvmlGpuInstanceGetComputeInstanceProfileInfo,                                         \
+           (nvml_gpu_instance, unsigned, unsigned, struct nvml_compute_profile*))                \
+  OPTIONAL(nvmlGpuInstanceGetComputeInstances,                                                   \
+           (nvml_gpu_instance, unsigned, nvml_compute_instance*, unsigned*))                     \
+  OPTIONAL(nvmlGpuInstanceCreateComputeInstance,                                                 \
+           (nvml_gpu_instance, unsigned, nvml_compute_instance*))                                \
+  OPTIONAL(nvmlComputeInstanceDestroy, (nvml_compute_instance))
 
 #endif /* GRIDFOLD_NVML_API_H */

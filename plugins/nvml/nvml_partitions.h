@@ -1,4 +1,6 @@
-// MIG: the ways in which a device can be split, and the parts that exist.
+// MIG: the ways in which a device can be split, the parts that exist, and making
+// and removing them. A part is a GPU instance with one compute instance that
+// takes all of it.
 #pragma once
 
 #include <vector>
@@ -12,6 +14,7 @@ struct Profile {
   unsigned slices = 0;
   std::string name;  // "1g.10gb", as nvidia-smi prints it
   unsigned long long memory_bytes = 0;
+  unsigned length = 0;  // slots of one
   std::vector<std::uint32_t> starts;
 };
 struct Instance {
@@ -25,5 +28,10 @@ bool is_partitioned(const Library& library, nvml_device device);
 std::vector<Profile> profiles_of(const Library& library, nvml_device device);
 std::vector<Instance> instances_of(const Library& library, nvml_device device,
                                    const std::vector<Profile>& profiles);
+
+// Sets `made`. What fails half way leaves nothing behind.
+Outcome make_instance(const Library& library, nvml_device device, const Profile& profile,
+                      std::uint32_t start, Instance& made);
+Outcome remove_instance(const Library& library, nvml_device device, const std::string& uid);
 
 }  // namespace gridfold::nvml

@@ -261,6 +261,16 @@ std::int32_t links(void* opaque, const char* uid, gridfold_link_sink sink, void*
   return GRIDFOLD_OK;
 }
 
+void tell(const Instance& instance, gridfold_partition_sink sink, void* context) {
+  gridfold_partition item = {};
+  item.size = sizeof item;
+  item.start = static_cast<std::uint32_t>(instance.start.value);
+  item.start_known = instance.start.known;
+  item.uid = instance.uid.c_str();
+  item.profile = instance.profile.c_str();
+  sink(context, &item);
+}
+
 std::int32_t partitions(void* opaque, const char* uid, gridfold_profile_sink profile_sink,
                         gridfold_partition_sink partition_sink, void* context,
                         gridfold_device_error* error) {
@@ -278,18 +288,40 @@ std::int32_t partitions(void* opaque, const char* uid, gridfold_profile_sink pro
     item.memory_bytes = known(profile.memory_bytes);
     item.starts = profile.starts.data();
     item.start_count = static_cast<std::uint32_t>(profile.starts.size());
+    item.length = profile.length;
     profile_sink(context, &item);
   }
-  for (const auto& instance : instances_of(state.library, device, profiles)) {
-    gridfold_partition item = {};
-    item.size = sizeof item;
-    item.start = static_cast<std::uint32_t>(instance.start.value);
-    item.start_known = instance.start.known;
-    item.uid = instance.uid.c_str();
-    item.profile = instance.profile.c_str();
-    partition_sink(context, &item);
-  }
+  for (const auto& instance : instances_of(state.library, device, profiles))
+    tell(instance, partition_sink, context);
   return GRIDFOLD_OK;
+}
+
+std::int32_t make_partition(void* opaque, const char* uid, const char* name, std::uint32_t start,
+                            gridfold_partition_sink sink, void* context,
+                            gridfold_device_error* error) {
+  const State& state = *static_cast<State*>(opaque);
+  nvml_device device = nullptr;
+  if (const Outcome found = find(state, uid, &device); !found.ok())
+    return fail(error, found.status, found.message);
+  for (const auto& profile : profiles_of(state.library, device)) {
+    if (profile.name != name) continue;
+    Instance made;
+    const Outcome outcome = make_instance(state.library, device, profile, start, made);
+    if (!outcome.ok()) return fail(error, outcome.status, outcome.message);
+    tell(made, sink, context);
+    return GRIDFOLD_OK;
+  }
+  return fail(error, GRIDFOLD_INVALID, std::string("no profile ") + name + " on GPU " + uid);
+}
+
+std::int32_t remove_partition(void* opaque, const char* uid, const char* partition,
+                              gridfold_device_error* error) {
+  const State& state = *static_cast<State*>(opaque);
+  nvml_device device = nullptr;
+  if (const Outcome found = find(state, uid, &device); !found.ok())
+    return fail(error, found.status, found.message);
+  const Outcome removed = remove_instance(state.library, device, partition);
+  return removed.ok() ? GRIDFOLD_OK : fail(error, removed.status, removed.message);
 }
 
 using ProcessCall = nvml_status (*)(nvml_device, unsigned*, nvml_process*);
@@ -381,6 +413,8 @@ constexpr gridfold_device_plugin kPlugin = {
     partitions,
     processes,
     environment,
+    make_partition,
+    remove_partition,
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct LaunchOrder {
   std::uint64_t devices = 0;  // bit i: device i of the node
   // Slot at which the task's partition begins; its profile is in the spec.
   std::int32_t start = kNoPartition;
-  std::uint32_t rank = 0;     // among the tasks that run, from 0
+  std::uint32_t rank = 0;  // among the tasks that run, from 0
   std::uint32_t world_size = 1;
   // Node of every running task by rank, for MASTER_ADDR and host lists.
   std::vector<std::string> peers;
@@ -71,6 +71,7 @@ struct Capabilities {
   Enforcement device_share = Enforcement::kAccounted;
   Enforcement device_access = Enforcement::kAccounted;
   bool exact_devices = true;  // the devices we name are the ones given
+  bool boots_nodes = false;   // of pools (model/node_pool.h)
 };
 
 // A piece of a task's output, by byte offset from its first byte.
@@ -99,6 +100,11 @@ class Backend {
   // The attempt's end is recorded in the store; the backend may drop its own
   // record (never its logs).
   virtual void forget(TaskId task, std::uint32_t attempt) = 0;
+  // Only where it boots nodes. What becomes of a boot is told as NodeJoined or
+  // NodeBootFailed, of a release as NodeLost, fenced. A node that is on, or boots
+  // already, is not booted again; one that boots is released as well.
+  virtual void boot(const NodeSpec&) {}
+  virtual void release(const std::string&) {}
   virtual Result<Observation> observe() = 0;
   // Output of an attempt from `offset`, at most `limit` bytes. kNotFound when
   // there is none.

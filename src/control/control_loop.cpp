@@ -173,6 +173,8 @@ Instant ControlLoop::next_estimate() const { return state_->next_estimate; }
 
 Result<void> ControlLoop::start(Backend::EventSink sink) {
   State& s = *state_;
+  if (!s.options.pools.empty() && !s.backend.capabilities().boots_nodes)
+    return invalid("there are pools of nodes, and the backend boots none");
   s.sink = sink;
   if (auto loaded = s.load(); !loaded) return loaded;
   // Owning the store: whoever wrote live/meta last. Every later commit
@@ -187,6 +189,7 @@ Result<void> ControlLoop::start(Backend::EventSink sink) {
   if (auto opened = s.backend.open(std::move(sink)); !opened) return opened;
   s.options.scheduled.begin(s.clock.now());
   s.tell_windows();
+  if (!s.options.pools.empty()) s.inbox.push(PoolsPlanned{s.options.pools});
   s.run_reconcile(HeldOrders::kMayBeLost);
   return {};
 }
@@ -710,6 +713,12 @@ void ControlLoop::State::carry_out(const Decisions& decisions) {
       const TaskRecord& task = record->tasks[end->task.index];
       if (task.attempt != end->attempt || task.phase != TaskPhase::kStopping) continue;
       stop(*record, end->task.index, end->cause);
+    } else if (const auto* started = std::get_if<BootNode>(&decision)) {
+      const NodeRecord& node = engine.nodes()[started->node.value];
+      if (node.power == NodePower::kBooting) backend.boot(node.spec);
+    } else if (const auto* released = std::get_if<ReleaseNode>(&decision)) {
+      const NodeRecord& node = engine.nodes()[released->node.value];
+      if (node.power == NodePower::kReleasing) backend.release(node.spec.name);
     }
   }
 }
@@ -779,6 +788,8 @@ void ControlLoop::State::run_reconcile(HeldOrders held) {
     const bool is_shed = record.tasks[again.task.index].shed;
     stop(record, again.task.index, is_shed ? StopCause::kPreempt : record.stopping);
   }
+  for (const NodeId node : result.boot) backend.boot(engine.nodes()[node.value].spec);
+  for (const NodeId node : result.release) backend.release(engine.nodes()[node.value].spec.name);
   for (const StopOrder& order : result.kill) backend.stop(order);
   for (const auto& again : result.forget) backend.forget(again.task, again.attempt);
 }

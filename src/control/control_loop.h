@@ -79,6 +79,8 @@ struct ControlOptions {
   QueueConfiguration queues;
   // When which nodes are closed: configuration as well.
   WindowCalendar windows;
+  // Nodes that the backend can boot; it must be able to.
+  std::vector<NodePool> pools;
   // What is submitted at which times.
   JobCalendar scheduled;
   // How often the backend's whole state is compared with ours; 0: only at start.

@@ -11,7 +11,8 @@ constexpr std::size_t kNodesATurn = 256;
 // Its record as it was. One that is up and has nothing said against it need not
 // be restored first.
 void add_node(const NodeRecord& node, std::vector<Event>& events) {
-  if (!node.up || node.drained || node.dirty_devices != 0) events.emplace_back(NodeRestored{node});
+  if (!node.up || node.drained || node.dirty_devices != 0 || !node.pool.empty())
+    events.emplace_back(NodeRestored{node});
   if (node.up) events.emplace_back(NodeJoined{node.spec});
 }
 
@@ -26,6 +27,7 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.options.verify = Verify::kOff;
   snapshot.queues = engine.queue_configuration();
   snapshot.windows = engine.windows();
+  snapshot.pools = engine.pools();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
   snapshot.usage = engine.usage_records();
   const std::vector<const JobRecord*> jobs = engine.jobs();
@@ -53,6 +55,7 @@ Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
   events.clear();
   events.emplace_back(TurnCommitted{turn});
   for (const UsageRecord& usage : snapshot.usage) events.emplace_back(UsageRestored{usage});
+  if (!snapshot.pools.empty()) events.emplace_back(PoolsPlanned{snapshot.pools});
   engine.step(snapshot.at, events);
   return engine;
 }

@@ -27,6 +27,7 @@ struct EngineSnapshot {
   EngineOptions options;
   QueueConfiguration queues;
   std::vector<NodeWindow> windows;
+  std::vector<NodePool> pools;
   std::vector<NodeRecord> nodes;  // by NodeId
   std::vector<JobRecord> jobs;    // that have not ended, in order of id
   std::vector<UsageRecord> usage;

@@ -33,7 +33,21 @@ void ForwardWorld::expect(Instant at, What what, TaskId task, std::uint32_t numb
   due_.push({at, order_++, what, task, number});
 }
 
+// A boot takes as long as its pool expects.
+void ForwardWorld::expect_boot(const std::vector<NodePool>& pools, const NodeRecord& node,
+                               Instant now) {
+  for (const NodePool& pool : pools) {
+    if (pool.name != node.pool) continue;
+    expect(std::max(node.power_since + pool.boot_time, now), What::kBooted, {}, node.id.value);
+  }
+}
+
 void ForwardWorld::take_over(const EngineSnapshot& snapshot) {
+  for (const NodeRecord& node : snapshot.nodes) {
+    if (node.power == NodePower::kBooting) expect_boot(snapshot.pools, node, snapshot.at);
+    if (node.power == NodePower::kReleasing)
+      expect(snapshot.at, What::kReleased, {}, node.id.value);
+  }
   std::unordered_map<std::string_view, const QueueSpec*> queues;
   for (const QueueSpec& queue : snapshot.queues.queues) queues[queue.name] = &queue;
   for (const JobRecord& job : snapshot.jobs) {
@@ -72,6 +86,10 @@ void ForwardWorld::follow(const Engine& engine, const Decisions& decisions, Inst
       const JobRecord* job = engine.job(stop->task.job);
       expect(now + (job != nullptr ? stop_time(*job) : Duration{}), What::kGone, stop->task,
              stop->attempt);
+    } else if (const auto* boot = std::get_if<BootNode>(&decision)) {
+      expect_boot(engine.pools(), engine.nodes()[boot->node.value], now);
+    } else if (const auto* release = std::get_if<ReleaseNode>(&decision)) {
+      expect(now, What::kReleased, {}, release->node.value);
     } else if (const auto* change = std::get_if<JobChanged>(&decision)) {
       const JobRecord* job = engine.job(change->job);
       if (job == nullptr) continue;
@@ -104,6 +122,14 @@ void ForwardWorld::tell(const Engine& engine, Instant now, std::vector<Event>& e
       case What::kStarted: events.emplace_back(TaskStarted{due.task, due.number}); break;
       case What::kCleaned: events.emplace_back(TaskCleaned{due.task, due.number, 0}); break;
       case What::kGone: end_task(due.task, due.number, events); break;
+      case What::kBooted: {
+        const NodeRecord& node = engine.nodes()[due.number];
+        if (node.power == NodePower::kBooting) events.emplace_back(NodeJoined{node.spec});
+        break;
+      }
+      case What::kReleased:
+        events.emplace_back(NodeLost{engine.nodes()[due.number].spec.name, Fencing::kFenced});
+        break;
       case What::kJobEnds: {
         const JobRecord* job = engine.job(due.task.job);
         const bool is_it = job != nullptr && job->stopping == StopCause::kNone &&

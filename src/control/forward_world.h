@@ -30,18 +30,20 @@ class ForwardWorld {
   void tell(const Engine& engine, Instant now, std::vector<Event>& events);
 
  private:
-  enum class What : std::uint8_t { kStarted, kGone, kCleaned, kJobEnds };
+  enum class What : std::uint8_t { kStarted, kGone, kCleaned, kJobEnds, kBooted, kReleased };
   struct Due {
     Instant at{};
     std::uint64_t order = 0;
     What what = What::kStarted;
     TaskId task;
-    std::uint32_t number = 0;                            // its attempt; of a job's end: the run
+    // Its attempt; of a job's end: the run; of a node: its number.
+    std::uint32_t number = 0;
     friend bool operator<(const Due& a, const Due& b) {  // for the queue: the later is less
       return a.at != b.at ? a.at > b.at : a.order > b.order;
     }
   };
   void expect(Instant at, What what, TaskId task, std::uint32_t number);
+  void expect_boot(const std::vector<NodePool>& pools, const NodeRecord& node, Instant now);
   void begin_run(const Engine& engine, const JobRecord& job, Instant now);
   static void end_job(const JobRecord& job, std::vector<Event>& events);
   static void end_task(TaskId task, std::uint32_t attempt, std::vector<Event>& events);

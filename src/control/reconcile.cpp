@@ -86,11 +86,23 @@ Reconciliation reconcile(std::span<const JobRecord* const> jobs, std::span<const
   const std::set<NodeId> held_nodes = nodes_held(jobs);
   for (const NodeRecord& node : nodes) {
     if (fenced.count(node.spec.name) != 0) {
-      if (node.up || held_nodes.count(node.id) != 0)
+      const bool is_on = !node.pool.empty() &&
+                         (node.power == NodePower::kOn || node.power == NodePower::kReleasing);
+      if (node.up || is_on || held_nodes.count(node.id) != 0)
         out.events.emplace_back(NodeLost{node.spec.name, Fencing::kFenced});
     } else if (node.up && reachable.count(node.spec.name) == 0) {
       out.events.emplace_back(NodeLost{node.spec.name, Fencing::kUnfenced});
     }
+  }
+
+  // Boots are ordered again after a start only: later the word that one has failed
+  // may be on its way, and one that is lost is given up in time.
+  for (const NodeRecord& node : nodes) {
+    if (held == HeldOrders::kMayBeLost && node.power == NodePower::kBooting &&
+        reachable.count(node.spec.name) == 0)
+      out.boot.push_back(node.id);
+    if (node.power == NodePower::kReleasing && fenced.count(node.spec.name) == 0)
+      out.release.push_back(node.id);
   }
 
   Seen seen;

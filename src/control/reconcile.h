@@ -22,6 +22,8 @@ struct Reconciliation {
   std::vector<Again> stop;
   std::vector<StopOrder> kill;
   std::vector<Again> forget;
+  std::vector<NodeId> boot;
+  std::vector<NodeId> release;
 };
 
 // What an attempt that is on record as held, and that the backend does not

@@ -495,6 +495,11 @@ std::string encode_node(const NodeRecord& record) {
   if (record.drained) json.key("drained").boolean(true);
   if (record.dirty_devices != 0) json.key("dirty_devices").number(record.dirty_devices);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
+  if (!record.pool.empty()) {
+    json.key("pool").string(record.pool).key("power").string(to_string(record.power));
+    json.key("power_since_ns").number(record.power_since.ns);
+    if (record.boot_failures > 0) json.key("boot_failures").number(record.boot_failures);
+  }
   json.end_object();
   return out;
 }
@@ -531,6 +536,14 @@ Result<NodeRecord> decode_node(std::string_view name, std::string_view value) {
     record.drained = json.value("drained", false);
     record.dirty_devices = json.value("dirty_devices", std::uint64_t{0});
     if (const auto it = json.find("reason"); it != json.end()) record.reason = reason_from(*it);
+    record.pool = json.value("pool", std::string());
+    if (!record.pool.empty()) {
+      const auto power = parse_node_power(json.at("power").get<std::string>());
+      if (!power) throw std::runtime_error("unknown power state");
+      record.power = *power;
+      record.power_since = Instant{json.at("power_since_ns").get<std::int64_t>()};
+      record.boot_failures = json.value("boot_failures", std::int32_t{0});
+    }
     return record;
   });
 }

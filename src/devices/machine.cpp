@@ -101,6 +101,28 @@ void apply_facts(DeviceSpec& device, const DeviceFactsTable& table) {
   if (!device.memory.is_known()) device.memory = facts->memory;
 }
 
+// A device that is split is given out in the ways in which its driver splits it.
+void give_out_in_partitions(DeviceReport& report, PluginHost& plugins) {
+  if (!report.partitioned || report.health == DeviceHealth::kFailed) return;
+  const auto told = plugins.partitions(report.spec.uid);
+  if (!told || !told->is_known()) {
+    report.spec.fault = "is split, and how it can be split is not told" +
+                        (told ? "" : ": " + told.error().describe());
+    return;
+  }
+  for (const PartitionProfile& profile : told->value().profiles) {
+    const auto fits = [&](std::int32_t start) {
+      return start >= 0 && profile.length >= 1 && start <= kMaxPartitionSlots - profile.length;
+    };
+    if (!profile.starts.empty() &&
+        std::all_of(profile.starts.begin(), profile.starts.end(), fits)) {
+      report.spec.partitions.push_back(profile);
+    }
+  }
+  report.spec.fault =
+      report.spec.partitions.empty() ? "is split, and its driver tells no way to split it" : "";
+}
+
 Result<void> set_processors_and_memory(hwloc_topology_t topology, Machine& machine) {
   const auto usable = usable_processors(topology);
   if (!usable) return usable.error();
@@ -122,6 +144,7 @@ std::vector<DeviceSpec> find_devices(hwloc_topology_t topology, const MachineOpt
   std::vector<LinkedDevice> linked;
   for (auto& report : inventory.devices) {
     apply_facts(report.spec, *options.facts);
+    if (options.manage_partitions) give_out_in_partitions(report, plugins);
     if (const hwloc_obj_t device = pci_device(topology, report.pci_bus_id)) {
       if (report.spec.numa < 0) report.spec.numa = numa_of(topology, device);
       report.spec.pcie_switch = switch_of(device);

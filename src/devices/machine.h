@@ -26,6 +26,9 @@ struct MachineOptions {
   // The devices of this node as they were stored, while tasks still hold some of
   // them by number: those keep their place (device_order.h).
   std::vector<DeviceSpec> previous;
+  // Real devices that are split are given out in partitions, which are made and
+  // removed as tasks need them; else not at all.
+  bool manage_partitions = false;
   const DeviceFactsTable* facts = &built_in_facts();
 };
 

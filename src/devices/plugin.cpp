@@ -257,6 +257,42 @@ Result<Known<Partitions>> DevicePlugin::partitions(const std::string& uid) {
       });
 }
 
+namespace {
+
+Error cannot_split(const std::string& plugin, const std::string& uid) {
+  return unavailable("device plug-in \"" + plugin + "\" cannot split device " + uid);
+}
+
+}  // namespace
+
+Result<Partition> DevicePlugin::make_partition(const std::string& uid, const std::string& profile,
+                                               std::int32_t start) {
+  const auto answer = ask<Partition>(
+      "make_partition",
+      [uid, profile, start](const auto& table, void* state, void* context, auto* why) {
+        if (table.make_partition == nullptr) return std::int32_t{GRIDFOLD_UNSUPPORTED};
+        return table.make_partition(
+            state, uid.c_str(), profile.c_str(), static_cast<std::uint32_t>(start),
+            assign<Partition, gridfold_partition, to_partition>, context, why);
+      });
+  if (!answer) return answer.error();
+  if (!answer->is_known()) return cannot_split(name_, uid);
+  if (answer->value().uid.empty())
+    return breach_error(name_, "make_partition", "it told no partition");
+  return answer->value();
+}
+
+Result<void> DevicePlugin::remove_partition(const std::string& uid, const std::string& partition) {
+  const auto answer = ask<bool>(
+      "remove_partition", [uid, partition](const auto& table, void* state, void*, auto* why) {
+        if (table.remove_partition == nullptr) return std::int32_t{GRIDFOLD_UNSUPPORTED};
+        return table.remove_partition(state, uid.c_str(), partition.c_str(), why);
+      });
+  if (!answer) return answer.error();
+  if (!answer->is_known()) return cannot_split(name_, uid);
+  return {};
+}
+
 Result<Known<std::vector<DeviceProcess>>> DevicePlugin::processes(const std::string& uid) {
   return ask<std::vector<DeviceProcess>>(
       "processes", [uid](const auto& table, void* state, void* context, auto* why) {

@@ -51,6 +51,11 @@ class DevicePlugin {
   Result<Known<std::vector<DeviceLink>>> links(const std::string& uid);
   Result<Known<Partitions>> partitions(const std::string& uid);
   Result<Known<std::vector<DeviceProcess>>> processes(const std::string& uid);
+  // Of a device that is told as partitioned. kUnavailable when the plug-in or the
+  // device cannot be split from here.
+  Result<Partition> make_partition(const std::string& uid, const std::string& profile,
+                                   std::int32_t start);
+  Result<void> remove_partition(const std::string& uid, const std::string& partition);
   // The variables that give a process exactly these devices or partitions; of
   // none, those that hide them all.
   Result<std::map<std::string, std::string>> environment(const std::vector<std::string>& uids);

@@ -87,7 +87,8 @@ DeviceReport to_report(const gridfold_device* item, AnswerCheck& check) {
   if (out.health == DeviceHealth::kFailed) {
     out.spec.fault = out.reason.empty() ? "its plug-in reports it as failed" : out.reason;
   } else if (out.partitioned) {
-    out.spec.fault = "is split into partitions and so not given out as a whole";
+    out.spec.fault =
+        "is split into partitions; manage_partitions = true lets Gridfold make and give them out";
   }
   return out;
 }
@@ -133,6 +134,8 @@ PartitionProfile to_profile(const gridfold_partition_profile* item, AnswerCheck&
   out.name = check.required_text(profile.name, "profile name");
   out.slices = static_cast<std::int32_t>(std::min(profile.slices, 1u << 16));
   if (profile.slices == 0 || profile.slices > 1u << 16) check.fail("a profile's slices are absurd");
+  out.length = profile.length == 0 ? out.slices
+                                   : static_cast<std::int32_t>(std::min(profile.length, 1u << 16));
   out.memory = check.bytes(profile.memory_bytes, "profile memory_bytes");
   if (profile.start_count > kMaxPluginItems || (profile.start_count > 0 && !profile.starts)) {
     check.fail("a profile's starts are absurd");

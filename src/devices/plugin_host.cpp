@@ -133,6 +133,17 @@ Result<Known<std::vector<DeviceProcess>>> PluginHost::processes(const std::strin
   return owner ? (*owner)->processes(uid) : owner.error();
 }
 
+Result<Partition> PluginHost::make_partition(const std::string& uid, const std::string& profile,
+                                             std::int32_t start) {
+  const auto owner = owner_of(uid);
+  return owner ? (*owner)->make_partition(uid, profile, start) : owner.error();
+}
+
+Result<void> PluginHost::remove_partition(const std::string& uid, const std::string& partition) {
+  const auto owner = owner_of(uid);
+  return owner ? (*owner)->remove_partition(uid, partition) : owner.error();
+}
+
 Result<std::map<std::string, std::string>> PluginHost::environment(
     std::span<const DeviceSpec> devices) {
   std::map<const DevicePlugin*, std::vector<std::string>> chosen;

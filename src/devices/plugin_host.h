@@ -57,6 +57,11 @@ class PluginHost {
   // Who holds the device now; it is clean when this is known and empty.
   Result<Known<std::vector<DeviceProcess>>> processes(const std::string& uid);
 
+  // Splitting a device that discover() has told as partitioned; see plugin.h.
+  Result<Partition> make_partition(const std::string& uid, const std::string& profile,
+                                   std::int32_t start);
+  Result<void> remove_partition(const std::string& uid, const std::string& partition);
+
   // What a process needs to get exactly these devices and none else of any
   // plug-in. Devices that exist in our books alone add nothing.
   Result<std::map<std::string, std::string>> environment(std::span<const DeviceSpec> devices);

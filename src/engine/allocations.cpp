@@ -27,6 +27,7 @@ void Engine::State::release(EngineJob& job, std::uint32_t index) {
   cluster.give_back(task.allocation.node, {job.record.id, index});
   queues.charge(job.queue, request_of(job, index), task.allocation, -1);
   if (is_filler(job)) --filler_holdings;
+  if (!pools.empty()) pools.left(task.allocation.node, now);
   freed.push_back(task.allocation.node);
   quota_freed = true;
 }
@@ -60,6 +61,7 @@ void Engine::State::unbook_claim(EngineJob& job, std::uint32_t index) {
   const Allocation& claim = job.record.tasks[index].claim;
   cluster.unclaim(claim.node, {job.record.id, index});
   queues.charge(job.queue, request_of(job, index), claim, -1);
+  if (!pools.empty()) pools.left(claim.node, now);
   freed.push_back(claim.node);
   quota_freed = true;
 }

@@ -11,6 +11,7 @@
 // among what is held, since they give it back.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/planted.h"
 #include "engine/device_fit.h"
@@ -151,12 +152,7 @@ bool Engine::State::keeps_reservation(const EngineJob& job) const {
 }
 
 void Engine::State::enter_reserved(EngineJob& job) {
-  const bool slices =
-      std::any_of(job.requests.begin(), job.requests.end(), [](const Request* request) {
-        return std::any_of(request->devices.begin(), request->devices.end(),
-                           [](const DeviceNeed& need) { return !need.is_whole(); });
-      });
-  if (slices) plans.sliced.insert(key_of(job));
+  if (is_planned_with_care(*job.record.spec)) plans.careful.insert(key_of(job));
   plans.timeline.follow(now);
   plans.timeline.book(job.record.id, *job.record.reservation, parts_of(job));
   plans.reserved.insert(key_of(job));
@@ -165,7 +161,8 @@ void Engine::State::enter_reserved(EngineJob& job) {
 void Engine::State::leave_reserved(EngineJob& job) {
   plans.timeline.unbook(job.record.id);
   plans.reserved.erase(key_of(job));
-  plans.sliced.erase(key_of(job));
+  plans.careful.erase(key_of(job));
+  plans.over_quota.erase(key_of(job));
   if (!GRIDFOLD_PLANTED_BUG(promise_outlives_its_job)) job.record.reservation.reset();
   plans.changed = true;
 }
@@ -268,6 +265,7 @@ void Engine::State::book_again(const std::vector<JobId>& aside) {
   for (const JobId id : aside) {
     EngineJob& job = jobs.at(id);
     if (!job.record.reservation) continue;
+    narrow_to_plan(job);
     if (plans.timeline.fits(*job.record.reservation, parts_of(job))) {
       move_reservation(job, *job.record.reservation);
       continue;
@@ -284,11 +282,13 @@ void Engine::State::take_back(const EngineJob& job, const Placement& placement) 
     cluster.give_back(it->allocation.node, {job.record.id, it->task});
 }
 
-// Whether nothing that is promised becomes later by it. The books hold it.
-bool Engine::State::keeps_promises(const EngineJob& job, const Placement& placement) {
+// Whether nothing that is promised becomes later by it, should it start so much
+// later. The books hold it.
+bool Engine::State::keeps_promises(const EngineJob& job, const Placement& placement,
+                                   Duration delay) {
   if (plans.reserved.empty() || is_filler(job)) return true;
   plans.timeline.follow(now);
-  const Instant until = end_of(now, planned_run(job.record));
+  const Instant until = end_of(end_of(now, planned_run(job.record)), delay);
   return std::none_of(placement.tasks.begin(), placement.tasks.end(), [&](const Placed& at) {
     return plans.timeline.is_overbooked(at.allocation.node, until);
   });
@@ -328,12 +328,18 @@ Engine::State::Placement Engine::State::bind_plan(EngineJob& job, const Reservat
 Engine::State::Placement Engine::State::place_beside(EngineJob& job,
                                                      const std::vector<std::int64_t>& target,
                                                      const Reservation* plan) {
+  look_ahead_for(job);
+  return place_within_promises(job, target, plan, {});
+}
+
+Engine::State::Placement Engine::State::place_within_promises(
+    EngineJob& job, const std::vector<std::int64_t>& target, const Reservation* plan,
+    Duration delay) {
   // What a trial takes and gives back is no news.
   const std::set<JobId> shaken = plans.timeline.shaken();
   const bool had_gained = plans.timeline.has_gained();
-  look_ahead_for(job);
   Placement placement = place(job, target);
-  const bool kept = !placement.tasks.empty() && keeps_promises(job, placement);
+  const bool kept = !placement.tasks.empty() && keeps_promises(job, placement, delay);
   if (!placement.tasks.empty() && !kept) take_back(job, placement);
   if (!kept) {
     placement = {};
@@ -361,6 +367,7 @@ bool Engine::State::start_or_reserve(PendingGroup& group, EngineJob& job, bool r
     if (done) start(job, placement);
   }
   if (!done && (filler_holdings > 0 || may_reclaim(job))) done = preempt_for(job);
+  if (!done) done = boot_for(job);
   if (!done && !is_filler(job)) done = reserve(job);
   if (!done) park_for_room(group);
   book_again(aside);
@@ -385,6 +392,15 @@ void Engine::State::replan_shaken() {
   plans.timeline.shaken().clear();
 }
 
+// A job whose plan begins now; its reservation is not booked.
+bool Engine::State::start_or_evict(EngineJob& job, const std::vector<std::int64_t>& target,
+                                   const Reservation& plan) {
+  const Placement placement = place_beside(job, target, &plan);
+  if (placement.tasks.empty()) return (filler_holdings > 0 || may_reclaim(job)) && preempt_for(job);
+  start(job, placement);
+  return true;
+}
+
 // Something ended early: each may have it, in their order, and begin earlier.
 void Engine::State::pull_forward() {
   if (!plans.timeline.has_gained()) return;
@@ -397,14 +413,9 @@ void Engine::State::pull_forward() {
     const Reservation old = *job.record.reservation;
     if (old.start <= now) continue;
     plans.timeline.unbook(key.job);
+    narrow_to_plan(job);
     Reservation plan = plan_for(job);
-    if (plan.start <= now && admit(job, target)) {
-      const Placement placement = place_beside(job, target, &plan);
-      if (!placement.tasks.empty()) {
-        start(job, placement);
-        continue;
-      }
-    }
+    if (plan.start <= now && admit(job, target) && start_or_evict(job, target, plan)) continue;
     const bool is_earlier = plan.start < old.start;
     const bool still_fits = is_earlier || plans.timeline.fits(old, parts_of(job));
     move_reservation(job, is_earlier || !still_fits ? std::move(plan) : old);
@@ -412,27 +423,67 @@ void Engine::State::pull_forward() {
   plans.timeline.forget_gain();
 }
 
-// Jobs that find slices on devices which by the plans are still in use.
-void Engine::State::start_in_slices() {
-  if (!plans.room_freed) return;
-  plans.room_freed = false;
-  const std::vector<PendingKey> keys(plans.sliced.begin(), plans.sliced.end());
-  std::vector<std::int64_t> target;
-  for (const PendingKey& key : keys) {
-    EngineJob& job = jobs.at(key.job);
-    bool room = job.record.reservation.has_value();
-    for (std::size_t r = 0; r < job.requests.size() && room; ++r)
-      room = scores.has_slots(*job.requests[r], job.record.spec->roles[r].min);
-    if (!room || !admit(job, target)) continue;
-    const Reservation old = *job.record.reservation;
-    plans.timeline.unbook(key.job);
-    const Placement placement = place_beside(job, target, nullptr);
-    if (placement.tasks.empty()) {
-      move_reservation(job, old);
-    } else {
-      start(job, placement);
-    }
+// Whether its plan may be later than need be: see slot_need.h and timeline.h.
+bool Engine::State::is_planned_with_care(const JobSpec& spec) {
+  const auto with_care = [](const Role& role) {
+    const std::vector<DeviceRequest>& devices = role.each.devices;
+    return devices.size() > 1 ||
+           std::any_of(devices.begin(), devices.end(), [](const DeviceRequest& group) {
+             return !group.is_whole() || group.place != DevicePlace::kAny;
+           });
+  };
+  return spec.roles.size() > 1 || spec.topology.segments || !spec.topology.spread.empty() ||
+         with_care(spec.roles.front());
+}
+
+void Engine::State::note_freed_for_plans() {
+  if (plans.careful.empty()) return;
+  plans.freed.insert(plans.freed.end(), freed.begin(), freed.end());
+  plans.quota_freed |= quota_freed;
+}
+
+// Jobs that find room which by the plans is still in use, or could have that of
+// fillers.
+void Engine::State::start_ahead_of_plans() {
+  std::vector<NodeId> nodes = std::exchange(plans.freed, {});
+  const bool quota = std::exchange(plans.quota_freed, false);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  std::vector<NodeId> all;
+  if (quota && !plans.over_quota.empty()) {
+    for (std::uint32_t n = 0; n < cluster.size(); ++n) all.emplace_back(n);
   }
+  const std::vector<PendingKey> keys(plans.careful.begin(), plans.careful.end());
+  for (const PendingKey& key : keys) {
+    const bool anywhere = quota && plans.over_quota.count(key) != 0;
+    if (!anywhere && nodes.empty()) continue;
+    EngineJob& job = jobs.at(key.job);
+    if (!job.record.reservation) continue;
+    start_ahead_of_plan(job, anywhere ? all : nodes);
+  }
+}
+
+bool Engine::State::start_ahead_of_plan(EngineJob& job, std::span<const NodeId> freed_nodes) {
+  look_ahead_for(job);
+  const bool room = has_slots(job);
+  const bool reclaimable =
+      (filler_holdings > 0 || may_reclaim(job)) && fits_without_victims(job, freed_nodes);
+  if (!room && !reclaimable) return false;
+  std::vector<std::int64_t> target;
+  if (!admit(job, target)) {
+    plans.over_quota.insert(key_of(job));
+    return false;
+  }
+  plans.over_quota.erase(key_of(job));
+  plans.timeline.unbook(job.record.id);
+  const Placement placement = room ? place_beside(job, target, nullptr) : Placement{};
+  if (!placement.tasks.empty()) {
+    start(job, placement);
+    return true;
+  }
+  if (reclaimable && preempt_for(job)) return true;
+  book_again({job.record.id});
+  return false;
 }
 
 // Those whose time has come.
@@ -454,12 +505,7 @@ void Engine::State::start_due() {
     }
     const Reservation due = *job.record.reservation;
     plans.timeline.unbook(key.job);
-    const Placement placement = place_beside(job, target, &due);
-    if (!placement.tasks.empty()) {
-      start(job, placement);
-      continue;
-    }
-    if ((filler_holdings > 0 || may_reclaim(job)) && preempt_for(job)) continue;
+    if (start_or_evict(job, target, due)) continue;
     bool late = correct_run_times(due);
     for (const ReservedSeat& seat : due.seats) {
       if (now - due.start > kPatience) plans.timeline.touch(seat.node);
@@ -476,7 +522,7 @@ void Engine::State::follow_plans() {
     plans.timeline.follow(now);
     replan_shaken();
     start_due();
-    start_in_slices();
+    start_ahead_of_plans();
     pull_forward();
     replan_shaken();
   }

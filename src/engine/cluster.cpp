@@ -212,6 +212,9 @@ void Cluster::set_status(const NodeRecord& record) {
   mine.drained = record.drained;
   mine.reason = record.reason;
   mine.dirty_devices = record.dirty_devices;
+  mine.power = record.power;
+  mine.power_since = record.power_since;
+  mine.boot_failures = record.boot_failures;
   take_over_spec(record.id);
 }
 
@@ -219,7 +222,15 @@ void Cluster::set_closed(NodeId id, bool closed) {
   Node& node = nodes_[id.value];
   if (node.is_closed == closed) return;
   node.is_closed = closed;
-  node.takes_tasks = in_service(id) && !closed;
+  node.takes_tasks = (in_service(id) || node.is_awaited) && !closed;
+  log(id);
+}
+
+void Cluster::set_awaited(NodeId id, bool awaited) {
+  Node& node = nodes_[id.value];
+  if (node.is_awaited == awaited) return;
+  node.is_awaited = awaited;
+  node.takes_tasks = (in_service(id) || awaited) && !node.is_closed;
   log(id);
 }
 
@@ -244,7 +255,7 @@ Supply::Model& supply_of(Supply& supply, std::uint16_t device_class, std::uint16
 
 void Cluster::count_supply(NodeId id, int sign) {
   const NodeRecord& record = records_[id.value];
-  if (!record.up || record.drained) return;
+  if (!in_service(id)) return;
   supply_.cpu += sign * record.spec.cpu.value;
   supply_.memory += sign * record.spec.memory.value;
   for (std::size_t i = 0; i < record.spec.devices.size(); ++i) {

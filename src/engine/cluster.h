@@ -104,11 +104,13 @@ class Cluster {
   // By its status: up, and not drained.
   bool in_service(NodeId node) const {
     const NodeRecord& record = records_[node.value];
-    return record.up && !record.drained;
+    return record.up && !record.drained && record.power == NodePower::kOn;
   }
   // A closed node takes no new tasks, whatever its status.
   void set_closed(NodeId node, bool closed);
   bool is_closed(NodeId node) const { return nodes_[node.value].is_closed; }
+  // For planning with a node that will be there: it takes tasks as if it were.
+  void set_awaited(NodeId node, bool awaited);
   // Another number whenever nodes came, left, or changed their path of domains.
   std::uint64_t topology_version() const { return membership_ + path_changes_; }
   // Likewise, and whenever what a node tells of its links changed.
@@ -216,6 +218,7 @@ class Cluster {
     bool takes_tasks = false;
     bool is_claimed = false;
     bool is_closed = false;
+    bool is_awaited = false;
   };
   struct Names {
     std::vector<std::string> classes;

@@ -2,11 +2,10 @@
 // each moved job is stopped and starts again where room was promised to it.
 //
 // What can be moved: running fillers, and running jobs with a `checkpoint`, that
-// were not evicted or moved lately. What a move costs is the work it loses,
-// saving and restarting; the moves are made only where the job that gains is
-// worth more (ConsolidationOptions), all its victims find room elsewhere, and
-// the hour's bound leaves so many. As with preemption the plan is made whole on
-// the books and taken whole.
+// were not evicted or moved lately and of which no task has ended yet. What a move costs is the
+// work it loses, saving and restarting; the moves are made only where the job that gains is worth
+// more (ConsolidationOptions), all its victims find room elsewhere, and the hour's bound leaves so
+// many. As with preemption the plan is made whole on the books and taken whole.
 #include <algorithm>
 
 #include "engine/absence.h"
@@ -16,8 +15,10 @@
 namespace gridfold {
 namespace {
 
+// Not once a task has ended: it would run again.
 bool can_be_moved(const JobRecord& record) {
   return record.state == JobState::kRunning &&
+         std::none_of(record.tasks.begin(), record.tasks.end(), has_ended) &&
          (record.spec->workload_class == WorkloadClass::kFiller || record.spec->checkpoint);
 }
 

@@ -33,6 +33,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   for (const Event& event : events) s.apply(event);
   s.fire_timers();
   s.follow_windows();
+  s.follow_boots();
   // Placing and evicting may itself give room back; then others are woken.
   s.wake_held_back();
   do {
@@ -40,11 +41,13 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     s.fulfil_claims();
     s.gather_repairs();
     s.wake_groups();
-    s.plans.room_freed |= !s.freed.empty();
+    s.note_freed_for_plans();
     s.freed.clear();
     s.quota_freed = false;
     s.run_cycle();
   } while (!s.freed.empty() || s.quota_freed);
+  s.give_idle_back();
+  s.freed.clear();
   s.set_next_plan();
   s.note_idle();
 
@@ -52,6 +55,12 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
     if (auto problem = s.policy->problem()) {
       s.awaited_plan = ++s.solves;
       s.out.solves.push_back({s.awaited_plan, std::move(problem)});
+    }
+  }
+  if (s.run_times && s.awaited_run_times == 0) {
+    if (auto problem = s.run_times->problem()) {
+      s.awaited_run_times = ++s.solves;
+      s.out.solves.push_back({s.awaited_run_times, std::move(problem)});
     }
   }
   if (s.rounds.policy) s.hold_round();
@@ -90,7 +99,8 @@ const Engine::Work& Engine::work() const { return state_->work; }
 Instant Engine::next_wake() const {
   const auto& timers = state_->timers;
   return std::min({timers.empty() ? Instant::never() : timers.begin()->first, next_round(),
-                   state_->plans.next, state_->fillers_due, state_->windows.next()});
+                   state_->plans.next, state_->fillers_due, state_->windows.next(),
+                   state_->pools.next()});
 }
 Instant Engine::next_round() const { return state_->rounds.due; }
 
@@ -142,6 +152,8 @@ bool Engine::learns_from_history() const {
 }
 
 const std::vector<NodeWindow>& Engine::windows() const { return state_->windows.planned(); }
+
+const std::vector<NodePool>& Engine::pools() const { return state_->pools.planned(); }
 
 const NodeWindow* Engine::next_window(NodeId node) const {
   const auto spans = state_->windows.spans(node);
@@ -329,7 +341,11 @@ void Engine::State::undo_from(std::uint64_t from) {
       } else {
         std::erase(freed, it->first);
         cluster.remove_last();
+        pools.forget_from(cluster.size());
       }
+    }
+    for (const auto& [node, before] : undone.nodes) {
+      if (before) pools.note(node, now);
     }
     for (SavedJob& entry : saved) {
       if (!entry.was_there) continue;

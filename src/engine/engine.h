@@ -154,6 +154,7 @@ class Engine {
   // Whether it makes anything of HistoryRestored.
   bool learns_from_history() const;
   const std::vector<NodeWindow>& windows() const;  // that are known
+  const std::vector<NodePool>& pools() const;      // likewise
   // The first window of the node that is not over; null: there is none.
   const NodeWindow* next_window(NodeId node) const;
 

@@ -101,6 +101,7 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
   std::int64_t promised = 0;
   for (const TaskRecord& task : job.record.tasks) promised += !task.claim.node.is_none();
   if (promised > 0) {
+    if (auto boots = boot_reason(job)) return {std::move(*boots)};
     std::set<JobId> victims;
     for (const TaskRecord& task : job.record.tasks) {
       if (task.claim.node.is_none()) continue;
@@ -142,12 +143,22 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     std::string down;
     std::vector<NodeId> closed;  // to this job
     std::int64_t slots_closed = 0;
+    std::vector<NodeId> resting;  // off, and their pool waits before it boots again
+    std::int64_t slots_resting = 0;
     Cluster::Scratch book;
     for (std::uint32_t n = 0; n < cluster.size(); ++n) {
       const NodeId node(n);
       const std::int64_t empty = slots(cluster.capacity(node), request);
       if (empty == 0) continue;
       slots_empty += empty;
+      if (const NodePower power = cluster.record(node).power; power != NodePower::kOn) {
+        if (power == NodePower::kOff && pools.pool_of(node) != nullptr &&
+            !pools.may_boot(node, now) && !cluster.record(node).drained) {
+          resting.push_back(node);
+          slots_resting += empty;
+        }
+        continue;
+      }
       if (!cluster.in_service(node)) {
         std::string& names = cluster.record(node).up ? drained : down;
         names += (names.empty() ? "" : ",") + cluster.record(node).spec.name;
@@ -193,6 +204,10 @@ std::vector<Reason> Engine::State::room_reasons(const EngineJob& job) {
     if (slots_now >= need) continue;
     if (!closed.empty() && slots_now + slots_closed >= need) {
       reasons.push_back(maintenance_of(job, closed));
+      continue;
+    }
+    if (!resting.empty() && slots_now + slots_resting >= need) {
+      reasons.push_back(boot_failure_of(resting));
       continue;
     }
     // Nodes that would do but take nothing now.

@@ -29,7 +29,7 @@ struct FillerOptions {
   VictimOrder victims = VictimOrder::kLeastLost;
   // Once let in by forecast, a filler is to run so long undisturbed nineteen
   // times in twenty.
-  Duration guaranteed = Duration::hours(1);
+  Duration guaranteed = Duration::minutes(10);
   friend bool operator==(const FillerOptions&, const FillerOptions&) = default;
 };
 

@@ -16,12 +16,12 @@ void Engine::State::follow_idle() {
 void Engine::State::note_idle() {
   if (options.fillers.admission != FillerAdmission::kForecast) return;
   follow_idle();
-  const auto pools = idle_devices.pools();
-  noted_idle.resize(pools.size(), -1);
-  for (std::size_t at = 0; at < pools.size(); ++at) {
-    if (noted_idle[at] == pools[at].left) continue;
-    noted_idle[at] = pools[at].left;
-    idle_forecast->observe(now, at, pools[at].left);
+  const auto idle_pools = idle_devices.pools();
+  noted_idle.resize(idle_pools.size(), -1);
+  for (std::size_t at = 0; at < idle_pools.size(); ++at) {
+    if (noted_idle[at] == idle_pools[at].left) continue;
+    noted_idle[at] = idle_pools[at].left;
+    idle_forecast->observe(now, at, idle_pools[at].left);
   }
 }
 
@@ -30,9 +30,9 @@ void Engine::State::note_idle() {
 std::vector<std::int64_t> Engine::State::spare_devices() {
   follow_idle();
   std::vector<std::int64_t> spare;
-  const auto pools = idle_devices.pools();
-  for (std::size_t at = 0; at < pools.size(); ++at)
-    spare.push_back(pools[at].free - idle_forecast->drop(now, at, options.fillers.guaranteed));
+  const auto idle_pools = idle_devices.pools();
+  for (std::size_t at = 0; at < idle_pools.size(); ++at)
+    spare.push_back(idle_pools[at].free - idle_forecast->drop(now, at, options.fillers.guaranteed));
   return spare;
 }
 
@@ -61,10 +61,10 @@ void Engine::State::wake_held_back() {
 
 // Whether its class of devices has enough to spare in all.
 bool Engine::State::has_spare_for(const EngineJob& job, std::span<const std::int64_t> spare) const {
-  const auto pools = idle_devices.pools();
+  const auto idle_pools = idle_devices.pools();
   std::map<std::uint16_t, std::int64_t> of_class;
-  for (std::size_t at = 0; at < pools.size(); ++at)
-    of_class[pools[at].device_class] += std::max<std::int64_t>(spare[at], 0);
+  for (std::size_t at = 0; at < idle_pools.size(); ++at)
+    of_class[idle_pools[at].device_class] += std::max<std::int64_t>(spare[at], 0);
   return std::all_of(of_class.begin(), of_class.end(), [&](const auto& entry) {
     return least_devices(job, entry.first) <= entry.second;
   });
@@ -77,15 +77,16 @@ std::optional<Reason> Engine::State::held_back(const EngineJob& job) {
   if (options.fillers.admission == FillerAdmission::kNone)
     return Reason(ReasonCode::kHeldBack, {{"problem", "none_let_in"}});
   const std::vector<std::int64_t> spare = spare_devices();
-  const auto pools = idle_devices.pools();
+  const auto idle_pools = idle_devices.pools();
   if (job.requests.front()->devices.empty()) return std::nullopt;
   const DeviceNeed& need = job.requests.front()->devices.front();
   std::int64_t free = 0;
   std::int64_t held = 0;
-  for (std::size_t at = 0; at < pools.size(); ++at) {
-    if (pools[at].device_class != need.device_class || !need.accepts(pools[at].model)) continue;
-    free += pools[at].free;
-    held += std::min(pools[at].free, pools[at].free - spare[at]);
+  for (std::size_t at = 0; at < idle_pools.size(); ++at) {
+    if (idle_pools[at].device_class != need.device_class || !need.accepts(idle_pools[at].model))
+      continue;
+    free += idle_pools[at].free;
+    held += std::min(idle_pools[at].free, idle_pools[at].free - spare[at]);
   }
   return Reason(ReasonCode::kHeldBack,
                 {{"device_class", std::string(cluster.class_name(need.device_class))},
@@ -99,7 +100,7 @@ std::optional<Reason> Engine::State::held_back(const EngineJob& job) {
 // class of devices has enough in all.
 Engine::State::Placement Engine::State::place_filler(EngineJob& job) {
   const std::vector<std::int64_t> spare = spare_devices();
-  const auto pools = idle_devices.pools();
+  const auto idle_pools = idle_devices.pools();
   const auto& roles = job.record.spec->roles;
   const bool single = roles.size() == 1 && roles.front().count == 1 && !goes_by_tree(job) &&
                       job.requests.front()->devices.size() == 1;
@@ -107,8 +108,8 @@ Engine::State::Placement Engine::State::place_filler(EngineJob& job) {
   const Request& request = *job.requests.front();
   const DeviceNeed& need = request.devices.front();
   std::vector<std::size_t> order;
-  for (std::size_t at = 0; at < pools.size(); ++at) {
-    if (pools[at].device_class == need.device_class && need.accepts(pools[at].model) &&
+  for (std::size_t at = 0; at < idle_pools.size(); ++at) {
+    if (idle_pools[at].device_class == need.device_class && need.accepts(idle_pools[at].model) &&
         spare[at] >= need.count)
       order.push_back(at);
   }
@@ -116,7 +117,7 @@ Engine::State::Placement Engine::State::place_filler(EngineJob& job) {
                    [&](std::size_t a, std::size_t b) { return spare[a] > spare[b]; });
   for (const std::size_t at : order) {
     TaskRequest there = request.source;
-    there.devices.front().models = {std::string(cluster.model_name(pools[at].model))};
+    there.devices.front().models = {std::string(cluster.model_name(idle_pools[at].model))};
     const Request& of_pool = cluster.compile(there);
     const auto best = scores.best(of_pool, random);
     if (!best) continue;

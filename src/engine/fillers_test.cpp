@@ -41,6 +41,7 @@ class FillersTest : public testing::Test {
     EngineOptions options;
     options.verify = Verify::kEveryStep;
     options.fillers.admission = admission;
+    options.fillers.guaranteed = Duration::hours(1);
     return options;
   }
   Said::Book book;

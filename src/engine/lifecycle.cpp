@@ -76,7 +76,13 @@ void Engine::State::apply(const Event& event) {
             }
             record.spec = e.spec;
             record.up = true;
+            if (record.power == NodePower::kOff || record.power == NodePower::kBooting) {
+              record.power = NodePower::kOn;
+              record.power_since = now;
+              record.boot_failures = 0;
+            }
             const NodeId id = put_node(record);
+            pools.note(id, now);
             windows.nodes_changed();
             if (!known) turn->nodes.emplace_back(id, std::nullopt);
             freed.push_back(id);
@@ -84,13 +90,21 @@ void Engine::State::apply(const Event& event) {
           [&](const NodeLost& e) {
             const auto id = cluster.find(e.node);
             if (!id) return;
-            if (cluster.record(*id).up) {
+            NodeRecord record = cluster.record(*id);
+            // A node of a pool that is off for certain can be booted again.
+            const bool is_off =
+                e.fencing == Fencing::kFenced && !record.pool.empty() &&
+                (record.power == NodePower::kOn || record.power == NodePower::kReleasing);
+            if (record.up || is_off) {
               touch_node(*id);
-              NodeRecord record = cluster.record(*id);
               record.up = false;
-              if (!record.drained)
+              if (!record.drained && !is_off)
                 record.reason = Reason(ReasonCode::kNodeLost, {{"node", e.node}});
               cluster.set_status(record);
+              if (is_off) {
+                set_power(*id, NodePower::kOff, record.boot_failures);
+                freed.push_back(*id);
+              }
             }
             if (e.fencing == Fencing::kUnfenced && !GRIDFOLD_PLANTED_BUG(requeue_when_unreachable))
               return;
@@ -104,6 +118,10 @@ void Engine::State::apply(const Event& event) {
               if (job != nullptr && holds_allocation(job->record.tasks[task.index].phase))
                 task_lost(*job, task.index, Reason(ReasonCode::kNodeLost, {{"node", e.node}}));
             }
+          },
+          [&](const NodeBootFailed& e) {
+            const auto id = cluster.find(e.node);
+            if (id && cluster.record(*id).power == NodePower::kBooting) boot_failed(*id);
           },
           [&](const TaskStarted& e) {
             EngineJob* job = live(e.task, e.attempt, {TaskPhase::kHeld});
@@ -193,7 +211,7 @@ void Engine::State::apply(const Event& event) {
                                 {{"task", std::int64_t{e.task.index}},
                                  {"node", cluster.record(node).spec.name},
                                  {"message", e.message}});
-            if (e.fault == LaunchFault::kNode) node_fault(node);
+            if (e.fault == LaunchFault::kNode) node_fault(node, e.message);
             const bool was_shed = std::exchange(task.shed, false);
             if (job->record.stopping == StopCause::kNone && !was_shed) {
               begin_stop(
@@ -311,6 +329,9 @@ void Engine::State::apply(const Event& event) {
             if (e.id == awaited_plan) {
               awaited_plan = 0;
               if (policy->adopt(*e.answer)) forget_scores();
+            } else if (e.id == awaited_run_times) {
+              awaited_run_times = 0;
+              run_times->adopt(*e.answer);
             } else if (e.id == rounds.awaited) {
               rounds.awaited = 0;
               rounds.adopted = e.id;
@@ -323,6 +344,7 @@ void Engine::State::apply(const Event& event) {
             if (job != nullptr) take_report(*job, e.task.index, e.report);
           },
           [&](const WindowsPlanned& e) { plan_windows(e.windows); },
+          [&](const PoolsPlanned& e) { plan_pools(e.pools); },
           [&](const TurnCommitted& e) {
             commit_until(e.turn);
             queues.usage_is_stored();
@@ -390,7 +412,7 @@ void Engine::State::task_lost(EngineJob& job, std::uint32_t index, Reason reason
 }
 
 // A node that fails to launch again and again is drained, with the reason.
-void Engine::State::node_fault(NodeId node) {
+void Engine::State::node_fault(NodeId node, const std::string& message) {
   std::deque<Instant>& times = launch_failures[node];
   times.push_back(now);
   while (!times.empty() && now - times.front() > options.launch_failure_window) times.pop_front();
@@ -401,7 +423,8 @@ void Engine::State::node_fault(NodeId node) {
   record.drained = true;
   record.reason =
       Reason(ReasonCode::kLaunchFailures, {{"count", static_cast<std::int64_t>(times.size())},
-                                           {"window_ns", options.launch_failure_window.ns}});
+                                           {"window_ns", options.launch_failure_window.ns},
+                                           {"message", message}});
   cluster.set_status(record);
   out.list.emplace_back(NodeDrained{node, *record.reason});
   times.clear();

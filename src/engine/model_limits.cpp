@@ -49,6 +49,16 @@ void Engine::State::narrow(EngineJob& job, std::vector<std::int64_t>& target) {
   job.requests = job.narrowed;
 }
 
+// Room is planned for the job's minimum on those models alone that its queue may
+// use: to be called before its reservation is looked at, since these change.
+void Engine::State::narrow_to_plan(EngineJob& job) {
+  job.requests = job.shape->requests;
+  if (!queues.limits_models(job.queue)) return;
+  const std::vector<std::int32_t>& mins = job.shape->group.mins;
+  job.narrowed = within_models(job, {mins.begin(), mins.end()});
+  job.requests = job.narrowed;
+}
+
 // Takes over what a node has now. What is held there counts as the models that
 // its devices are.
 NodeId Engine::State::put_node(const NodeRecord& record) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <set>
+#include <vector>
 
 #include "engine/timeline.h"
 
@@ -23,10 +24,13 @@ struct Plans {
   Ends ends;
   Timeline timeline;
   std::set<Key> reserved;  // jobs with a reservation
-  // Of these, those that ask for slices: plans count whole devices, so room for
-  // them may be there earlier.
-  std::set<Key> sliced;
-  bool room_freed = false;  // and they were not looked at since
+  // Of these, those for which plans count with care (slot_need.h): room for them
+  // may be there earlier. And of these, those for which there was, but no quota.
+  std::set<Key> careful;
+  std::set<Key> over_quota;
+  // What was given back since these were looked at.
+  std::vector<NodeId> freed;
+  bool quota_freed = false;
   // Something may start, or be promised, that could not before.
   bool changed = false;
   // When something is to be looked at again without an event.

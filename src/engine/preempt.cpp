@@ -4,6 +4,7 @@
 // whole: room that the victims leave is earmarked until the job starts, so
 // nobody slips in between.
 #include <algorithm>
+#include <set>
 
 #include "base/planted.h"
 #include "engine/absence.h"
@@ -104,23 +105,31 @@ std::optional<VictimAnswer> Engine::State::find_victims(
 std::vector<Engine::State::Leaver> Engine::State::leaving_with(
     std::span<const std::uint32_t> victims) const {
   std::vector<Leaver> list;
+  // A set that is tried out may have a job in it and a part of that job besides.
+  std::set<TaskId> known;
   for (const std::uint32_t victim : victims) {
     const JobId job = pool.candidates[victim].job;
-    for (const Leaving& one : pool.leaving_of(victim))
-      list.push_back({{job, one.task}, {one.node, one.devices, one.start}, one.request});
+    for (const Leaving& one : pool.leaving_of(victim)) {
+      const TaskId task{job, one.task};
+      if (known.insert(task).second)
+        list.push_back({task, {one.node, one.devices, one.start}, one.request});
+    }
   }
   return list;
 }
 
 // Where the job's minimum would go without these victims and without whatever
-// leaves already; nothing when it would not fit. The books stay as they are.
+// leaves already; nothing when it would not fit, or break a promise. The books
+// stay as they are.
 std::vector<Engine::State::Placed> Engine::State::place_without(
     EngineJob& job, std::span<const std::uint32_t> victims) {
   const Absence leaving(*this, leavers, Cluster::Staying::kLeaves);
   const Absence doomed(*this, leaving_with(victims), Cluster::Staying::kStays);
   std::vector<std::int64_t> least;
   for (const Role& role : job.record.spec->roles) least.push_back(role.min);
-  std::vector<Placed> placed = place(job, least).tasks;
+  std::vector<Placed> placed = options.backfill.mode == BackfillMode::kNone
+                                   ? place(job, least).tasks
+                                   : place_within_promises(job, least, nullptr, kVictimsTake).tasks;
   for (auto it = placed.rbegin(); it != placed.rend(); ++it)
     cluster.give_back(it->allocation.node, {job.record.id, it->task});
   return placed;
@@ -160,7 +169,12 @@ bool Engine::State::evict_for(EngineJob& job) {
         return right != EvictionRight::kNone && right != EvictionRight::kNotYet;
       },
       Stop::kToWait);
-  auto found = find_victims_within_rights(job);
+  Accepts keeps;  // promises, if there are any
+  if (!plans.reserved.empty())
+    keeps = [&](std::span<const std::uint32_t> victims) {
+      return !place_without(job, victims).empty();
+    };
+  auto found = find_victims_within_rights(job, keeps);
   if (!found) return false;
   if (GRIDFOLD_PLANTED_BUG(bystander_evicted)) {
     for (std::uint32_t other = 0; other < pool.candidates.size(); ++other) {
@@ -204,7 +218,7 @@ std::optional<Reason> Engine::State::safe_victims(const EngineJob& job) {
       Stop::kToWait);
   if (!any) return std::nullopt;
   look_ahead_for(job, kVictimsTake);
-  const auto found = find_victims_within_rights(job);
+  const auto found = find_victims_within_rights(job, {});
   windows.close_before(now);
   if (!found) return std::nullopt;
   std::string names;

@@ -182,11 +182,13 @@ std::optional<std::vector<std::string>> QueueTree::models_within(QueueId place,
                                                                  const DeviceNeed& need) const {
   const std::vector<ModelNumber> all = accepted(need);
   std::vector<std::string> within;
-  for (const ModelNumber model : all) {
-    if (!over(place, need_of_model(asks, model), Against::kFree))
-      within.push_back(models_[model].model);
+  for (const Against against : {Against::kFree, Against::kLimit}) {
+    for (const ModelNumber model : all) {
+      if (!over(place, need_of_model(asks, model), against)) within.push_back(models_[model].model);
+    }
+    if (!within.empty()) break;
   }
-  if (within.size() == all.size()) return std::nullopt;
+  if (within.empty() || within.size() == all.size()) return std::nullopt;
   return within;
 }
 

@@ -89,7 +89,8 @@ class QueueTree {
   // Whether it or what lies above limits a model of devices.
   bool limits_models(QueueId place) const;
   // Of the models that the need (of one of these asks) accepts, those whose limits
-  // leave enough for all tasks that accept them; none: all of them.
+  // leave enough now for all tasks that accept them, or else would if nothing were
+  // used; none: all of them, or not one.
   std::optional<std::vector<std::string>> models_within(QueueId place, std::span<const Ask> asks,
                                                         const DeviceNeed& need) const;
   // Why each model is left out by that, one reason a model.

@@ -65,15 +65,17 @@ bool Engine::State::leaves_guarantees(const EngineJob& by,
 // The set of victims for the job. Where work is taken back, first among all
 // sets; should none be found that leaves every guarantee, among those of the
 // candidates, in order of what they lose, that may all go together.
-std::optional<VictimAnswer> Engine::State::find_victims_within_rights(const EngineJob& job) {
+std::optional<VictimAnswer> Engine::State::find_victims_within_rights(const EngineJob& job,
+                                                                      const Accepts& keeps) {
   const auto is_taken_back = [&](const VictimCandidate& candidate) {
     return right_to_evict(job, jobs.at(candidate.job)) == EvictionRight::kReclaim;
   };
   if (!queues.any_guaranteed() ||
       std::none_of(pool.candidates.begin(), pool.candidates.end(), is_taken_back))
-    return find_victims(job, {});
-  auto found = find_victims(
-      job, [&](std::span<const std::uint32_t> victims) { return leaves_guarantees(job, victims); });
+    return find_victims(job, keeps);
+  auto found = find_victims(job, [&](std::span<const std::uint32_t> victims) {
+    return leaves_guarantees(job, victims) && (!keeps || keeps(victims));
+  });
   if (found) return found;
   std::vector<std::uint32_t> order(pool.candidates.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -88,7 +90,7 @@ std::optional<VictimAnswer> Engine::State::find_victims_within_rights(const Engi
   std::vector<VictimCandidate> kept;
   for (const std::uint32_t candidate : together) kept.push_back(pool.candidates[candidate]);
   pool.candidates = std::move(kept);
-  return find_victims(job, {});
+  return find_victims(job, keeps);
 }
 
 }  // namespace gridfold

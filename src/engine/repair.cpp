@@ -56,7 +56,19 @@ void Engine::State::forget_places(NodeId node) {
   const std::set<PendingKey> all = claiming;
   for (const PendingKey& key : all) {
     EngineJob& job = jobs.at(key.job);
-    if (!job.record.repairing) continue;
+    if (!job.record.repairing) {
+      // What has booted for it is not what its pool was to have.
+      const auto& tasks = job.record.tasks;
+      const bool counts_on_it =
+          cluster.record(node).power == NodePower::kBooting &&
+          std::any_of(tasks.begin(), tasks.end(),
+                      [&](const TaskRecord& task) { return task.claim.node == node; });
+      if (!counts_on_it) continue;
+      touch(job);
+      drop_claims(job);
+      enter_queue(job);
+      continue;
+    }
     for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
       if (job.record.tasks[i].claim.node != node) continue;
       touch(job);

@@ -18,11 +18,6 @@
 namespace gridfold {
 namespace {
 
-bool is_ending(const TaskRecord& task) {
-  return task.phase == TaskPhase::kDone ||
-         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
-}
-
 // Behind the last place, or as a part of it.
 void append(std::vector<RoundPlace>& places, const RoundPlace& next) {
   if (next.tasks == 0) return;
@@ -104,7 +99,7 @@ bool Engine::State::may_move(const EngineJob& job) const {
     return false;
   if (record.stopping != StopCause::kNone || has_claim(record)) return false;
   return std::none_of(record.tasks.begin(), record.tasks.end(), [this](const TaskRecord& task) {
-    return is_ending(task) ||
+    return has_ended(task) ||
            (holds_allocation(task.phase) && !cluster.record(task.allocation.node).up);
   });
 }

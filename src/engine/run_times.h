@@ -2,10 +2,12 @@
 // plan and to estimate, never to stop a job.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/time.h"
 #include "model/job.h"
+#include "model/solve.h"
 
 namespace gridfold {
 
@@ -22,6 +24,11 @@ class RunTimes {
   // A run ended by itself or at its limit after so long; told once that is for
   // good.
   virtual void observe(const JobSpec& spec, Duration ran) = 0;
+  // Learning that takes long, asked for once a turn unless an answer is awaited;
+  // null: none is due.
+  virtual std::shared_ptr<const SolveProblem> problem() { return nullptr; }
+  // The answer to the last problem().
+  virtual void adopt(const SolveAnswer& answer) { static_cast<void>(answer); }
 };
 
 }  // namespace gridfold

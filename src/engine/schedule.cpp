@@ -136,13 +136,13 @@ Cluster::Scratch Engine::State::room_without_fillers(NodeId node) const {
   return book;
 }
 
-// Whether one of the group's tasks fits on a node that was freed, once whoever
-// gives way to its first job has left that node.
-bool Engine::State::fits_without_victims(const PendingGroup& group) const {
-  const EngineJob& job = jobs.at(group.jobs.begin()->job);
+// Whether one of the job's tasks fits on one of the nodes, once whoever gives way
+// to the job has left that node.
+bool Engine::State::fits_without_victims(const EngineJob& job,
+                                         std::span<const NodeId> nodes) const {
   Cluster::Scratch book;
-  for (const NodeId node : freed) {
-    if (!cluster.usable(node)) continue;
+  for (const NodeId node : nodes) {
+    if (!cluster.usable(node) && !pools.may_boot(node, now)) continue;
     cluster.planned(node, book);
     for (const Holding& holding : cluster.holdings(node)) {
       if (!holding.leaves && right_to_evict(job, jobs.at(holding.job)) != EvictionRight::kNone)
@@ -153,7 +153,7 @@ bool Engine::State::fits_without_victims(const PendingGroup& group) const {
       if (other.record.repairing && may_take_claims(job, other))
         Cluster::add_back(book, cluster.request(claim.request), claim.devices, claim.start());
     }
-    for (const QueueTree::Ask& ask : group.asks) {
+    for (const QueueTree::Ask& ask : job.shape->group.asks) {
       if (fits(book.room(), *ask.request)) return true;
     }
   }
@@ -188,7 +188,7 @@ void Engine::State::wake_groups() {
     if (group.filler && options.fillers.admission == FillerAdmission::kNone) return false;
     if (!group.filler && (!queues.preempting(group.queue).is_none() ||
                           may_reclaim(jobs.at(group.jobs.begin()->job))))
-      return fits_without_victims(group);
+      return fits_without_victims(jobs.at(group.jobs.begin()->job), freed);
     return any_fits(group.asks, group.filler);
   };
   for (std::size_t i = ready.shut_kinds().size(); i-- > 0;) {
@@ -215,7 +215,7 @@ Engine::State::Fit Engine::State::fit_on_freed(
     const Request& request, std::span<const Cluster::Scratch> reclaimable) const {
   Fit fit{asked_freed};
   for (std::size_t i = 0; i < freed.size() && !fit.free; ++i) {
-    if (!cluster.usable(freed[i])) continue;
+    if (!cluster.usable(freed[i]) && !pools.may_boot(freed[i], now)) continue;
     fit.free = freed_bounds[i].covers(request.least) && fits(cluster.room(freed[i]), request);
     fit.free_of_fillers |= !reclaimable.empty() && fits(reclaimable[i].room(), request);
   }
@@ -301,7 +301,7 @@ bool Engine::State::try_start(PendingGroup& group, EngineJob& job) {
       return true;
     }
   }
-  if (preempt_for(job) || consolidate_for(job)) return true;
+  if (preempt_for(job) || consolidate_for(job) || boot_for(job)) return true;
   park_for_room(group);
   return false;
 }
@@ -429,11 +429,12 @@ void Engine::State::fulfil_claims() {
     for (std::uint32_t i = 0; i < job.record.tasks.size(); ++i) {
       const Allocation claim = job.record.tasks[i].claim;
       if (claim.node.is_none()) continue;
-      lost |= !is_open_to(job, claim.node);
+      lost |= !is_still_promised(job, claim.node);
       auto [book, fresh] = books.try_emplace(claim.node);
       if (fresh) cluster.actual(claim.node, book->second);
       const Request& request = request_of(job, i);
-      free = free && Cluster::fits_exactly(book->second.room(), request, claim);
+      free = free && cluster.usable(claim.node) &&
+             Cluster::fits_exactly(book->second.room(), request, claim);
       if (free) Cluster::take_out(book->second, request, claim.devices, claim.start);
       placed.push_back({i, claim, {why}});
     }

@@ -24,6 +24,7 @@
 #include "engine/group_kinds.h"
 #include "engine/idle_devices.h"
 #include "engine/job_table.h"
+#include "engine/node_pools.h"
 #include "engine/node_windows.h"
 #include "engine/pending_key.h"
 #include "engine/plans.h"
@@ -113,6 +114,7 @@ struct Engine::State {
   std::unique_ptr<PlacementPolicy> policy;
   Cluster cluster;
   NodeWindows windows{cluster};
+  NodePools pools{cluster, options.max_backoff};
   ScoreTable scores;
   DomainSlots domains;
   CommunicationCost communication;
@@ -149,8 +151,9 @@ struct Engine::State {
   std::set<std::pair<Instant, JobId>> timers;
   std::map<NodeId, std::deque<Instant>> launch_failures;
   std::int64_t filler_holdings = 0;
-  std::uint64_t solves = 0;        // handed out so far
-  std::uint64_t awaited_plan = 0;  // which of them answers policy->problem(); 0: none
+  std::uint64_t solves = 0;             // handed out so far
+  std::uint64_t awaited_plan = 0;       // which of them answers policy->problem(); 0: none
+  std::uint64_t awaited_run_times = 0;  // and which run_times->problem()
   Rounds rounds;
   std::unique_ptr<RunTimes> run_times;          // may be null
   std::unique_ptr<IdleForecast> idle_forecast;  // null: fillers are not let in by it
@@ -167,6 +170,7 @@ struct Engine::State {
   std::vector<NodeId> freed;            // nodes with more room than at the turn's start
   std::vector<RoomBound> freed_bounds;  // beside them, of wake_groups
   bool quota_freed = false;
+  std::vector<NodeId> idle_due;  // of pools: without work for long enough, if still so
 
   Work work;
 
@@ -199,7 +203,7 @@ struct Engine::State {
   void apply(const Event& event);
   void fire_timers();
   void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
-  void node_fault(NodeId node);
+  void node_fault(NodeId node, const std::string& message);
 
   // --- job_states.cpp: from one state of a job to the next ---
   void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
@@ -267,7 +271,7 @@ struct Engine::State {
     std::optional<StepTime> otherwise = std::nullopt;
   };
   Cluster::Scratch room_without_fillers(NodeId node) const;
-  bool fits_without_victims(const PendingGroup& group) const;
+  bool fits_without_victims(const EngineJob& job, std::span<const NodeId> nodes) const;
   void wake_groups();
   Fit fit_on_freed(const Request& request, std::span<const Cluster::Scratch> reclaimable) const;
   void run_cycle();
@@ -307,6 +311,28 @@ struct Engine::State {
   static constexpr Duration kVictimsTake = Duration::minutes(1);
   bool is_open_to(const EngineJob& job, NodeId node) const;
   Reason maintenance_of(const EngineJob& job, const std::vector<NodeId>& nodes) const;
+
+  // --- boot.cpp: pools of nodes that are booted when work needs them ---
+  struct Bootable {
+    std::vector<NodeId> coming;  // boot already
+    std::vector<NodeId> off;
+    Duration takes{};  // the longest of their boots
+  };
+  void plan_pools(const std::vector<NodePool>& list);
+  void set_power(NodeId node, NodePower power, std::int32_t failures);
+  void boot(NodeId node, JobId job);
+  void boot_failed(NodeId node);
+  void give_node_back(NodeId node, ReleaseCause cause);
+  void follow_boots();
+  void give_idle_back();
+  Bootable bootable_for(const EngineJob& job) const;
+  std::vector<Placed> place_with(EngineJob& job, const Bootable& bootable, std::size_t count);
+  // Earmarks room for the job on nodes that are up or will be, and has those
+  // booted that are off; false if there are not enough.
+  bool boot_for(EngineJob& job);
+  bool is_still_promised(const EngineJob& job, NodeId node) const;
+  std::optional<Reason> boot_reason(const EngineJob& job) const;
+  Reason boot_failure_of(const std::vector<NodeId>& nodes) const;
 
   // --- repair.cpp: gangs that lost a node ---
   bool may_be_repaired(const EngineJob& job) const;
@@ -366,6 +392,7 @@ struct Engine::State {
   std::vector<const Request*> within_models(const EngineJob& job,
                                             const std::vector<std::int64_t>& tasks);
   void narrow(EngineJob& job, std::vector<std::int64_t>& target);
+  void narrow_to_plan(EngineJob& job);
   NodeId put_node(const NodeRecord& record);
 
   // --- node_limits.cpp ---
@@ -384,7 +411,9 @@ struct Engine::State {
   bool may_reclaim(const EngineJob& by) const;
   EvictionRight right_to_reclaim(const EngineJob& by, const EngineJob& victim) const;
   bool leaves_guarantees(const EngineJob& by, std::span<const std::uint32_t> victims) const;
-  std::optional<VictimAnswer> find_victims_within_rights(const EngineJob& job);
+  using Accepts = std::function<bool(std::span<const std::uint32_t>)>;
+  std::optional<VictimAnswer> find_victims_within_rights(const EngineJob& job,
+                                                         const Accepts& keeps);
 
   // --- preempt.cpp ---
   // One task's holding, as it is off the books while a plan is tried out.
@@ -455,16 +484,23 @@ struct Engine::State {
   std::vector<JobId> set_aside(const EngineJob& job, Aside whose);
   void book_again(const std::vector<JobId>& aside);
   void take_back(const EngineJob& job, const Placement& placement);
-  bool keeps_promises(const EngineJob& job, const Placement& placement);
+  bool keeps_promises(const EngineJob& job, const Placement& placement, Duration delay);
   Placement bind_plan(EngineJob& job, const Reservation& plan);
   Placement place_beside(EngineJob& job, const std::vector<std::int64_t>& target,
                          const Reservation* plan);
+  Placement place_within_promises(EngineJob& job, const std::vector<std::int64_t>& target,
+                                  const Reservation* plan, Duration delay);
   bool start_or_reserve(PendingGroup& group, EngineJob& job, bool room);
   bool admit(EngineJob& job, std::vector<std::int64_t>& target);
   void replan_shaken();
+  bool start_or_evict(EngineJob& job, const std::vector<std::int64_t>& target,
+                      const Reservation& plan);
   void pull_forward();
   void start_due();
-  void start_in_slices();
+  static bool is_planned_with_care(const JobSpec& spec);
+  void note_freed_for_plans();
+  void start_ahead_of_plans();
+  bool start_ahead_of_plan(EngineJob& job, std::span<const NodeId> freed_nodes);
   void follow_plans();
   void set_next_plan();
   void add_plan_reasons(const EngineJob& job, std::vector<Reason>& reasons) const;
@@ -527,6 +563,12 @@ inline bool goes_on_after_loss(const JobRecord& record) {
   const std::vector<RetryCause>& on = record.spec->retry.on;
   return record.losses < kMaxLosses &&
          std::find(on.begin(), on.end(), RetryCause::kNodeLost) != on.end();
+}
+
+// Whether the task has come to its own end: another run would do it once more.
+inline bool has_ended(const TaskRecord& task) {
+  return task.phase == TaskPhase::kDone ||
+         (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
 }
 
 // Whether what the task holds will be free before long, for others to have.

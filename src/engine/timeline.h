@@ -86,6 +86,9 @@ class Timeline {
   void book(JobId job, const Reservation& plan, std::span<const PlanPart> parts);
   void unbook(JobId job);
   bool is_booked(JobId job) const { return booked_.count(job) != 0; }
+  bool is_booked_on(NodeId node) const {
+    return node.value < nodes_.size() && !nodes_[node.value].bookings.empty();
+  }
   // Whether the plan still fits beside all else that is booked and held.
   bool fits(const Reservation& plan, std::span<const PlanPart> parts);
 

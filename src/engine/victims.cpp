@@ -27,7 +27,7 @@ std::optional<VictimAnswer> VictimSearch::find(const VictimQuestion& question) {
 }
 
 // One task lies on one node: each is a home of its own, if the task does not fit
-// anywhere as things are.
+// anywhere as things are, or not where it may.
 std::vector<DomainId> VictimSearch::homes() {
   const TopologyWish& wish = *question_->wish;
   const DomainTree& tree = slots_.tree();
@@ -41,7 +41,7 @@ std::vector<DomainId> VictimSearch::homes() {
   if (tasks != 1 || wish.segments || !wish.spread.empty()) return wide;
   for (const DomainId domain : wide) {
     books_.enter(domain);
-    if (books_.fits()) return {domain};
+    if (books_.fits() && (!question_->accepts || question_->accepts({}))) return {domain};
   }
   std::vector<DomainId> leaves;
   for (const DomainId leaf : books_.touched_leaves()) {

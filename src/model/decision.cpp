@@ -91,6 +91,14 @@ class CanonicalWriter {
     integer(d.node.value);
     reason(d.reason);
   }
+  void operator()(const BootNode& d) {
+    integer(d.node.value);
+    integer(d.job.value);
+  }
+  void operator()(const ReleaseNode& d) {
+    integer(d.node.value);
+    integer(static_cast<std::uint8_t>(d.cause));
+  }
 
  private:
   void flush() {

@@ -45,7 +45,20 @@ struct NodeDrained {
   Reason reason;
 };
 
-using Decision = std::variant<LaunchTask, StopTask, JobChanged, Preempted, NodeDrained>;
+// The backend is to boot the node, for this job; none: so many are kept on.
+struct BootNode {
+  NodeId node;
+  JobId job;
+};
+// It is to be switched off.
+enum class ReleaseCause : std::uint8_t { kIdle, kBootTimeout };
+struct ReleaseNode {
+  NodeId node;
+  ReleaseCause cause = ReleaseCause::kIdle;
+};
+
+using Decision =
+    std::variant<LaunchTask, StopTask, JobChanged, Preempted, NodeDrained, BootNode, ReleaseNode>;
 
 // One turn's outcome.
 struct Decisions {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/node_pool.h"
 #include "model/node_window.h"
 #include "model/queue.h"
 #include "model/record.h"
@@ -30,6 +31,11 @@ enum class Fencing : std::uint8_t { kFenced, kUnfenced };
 struct NodeLost {
   std::string node;
   Fencing fencing = Fencing::kUnfenced;
+};
+// A node that was to boot will not; nothing of it is there.
+struct NodeBootFailed {
+  std::string node;
+  std::string message;
 };
 struct TaskStarted {
   TaskId task;
@@ -130,6 +136,12 @@ struct WindowsPlanned {
   std::vector<NodeWindow> windows;
 };
 
+// Likewise all pools of nodes that the backend can boot. After the nodes that were
+// stored.
+struct PoolsPlanned {
+  std::vector<NodePool> pools;
+};
+
 // --- from the store, by way of the control loop ---
 
 // A record as it was stored, at start-up. Nodes before jobs.
@@ -159,11 +171,11 @@ struct TurnRejected {
   std::uint64_t turn = 0;
 };
 
-using Event =
-    std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
-                 JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
-                 JobRequeueRequested, NodeDrainRequested, QueueConfigured, QueuesConfigured,
-                 NodeRestored, JobRestored, TurnCommitted, TurnRejected, Solved, TaskReported,
-                 WindowsPlanned, UsageRestored, HistoryRestored, JobChangeRequested>;
+using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCleaned, LaunchFailed,
+                           JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
+                           JobRequeueRequested, NodeDrainRequested, QueueConfigured,
+                           QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
+                           Solved, TaskReported, WindowsPlanned, PoolsPlanned, NodeBootFailed,
+                           UsageRestored, HistoryRestored, JobChangeRequested>;
 
 }  // namespace gridfold

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 51> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 53> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -56,6 +56,8 @@ constexpr std::array<std::string_view, 51> kCodes = {"ExceedsCluster",
                                                      "RepairGivenUp",
                                                      "WaitsForRole",
                                                      "RoleDown",
+                                                     "WaitsForBoot",
+                                                     "BootFailed",
                                                      "ArrayLimit"};
 static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kArrayLimit) + 1);
 

@@ -52,7 +52,7 @@ enum class ReasonCode : std::uint8_t {
   kPreempted,           // {by}
   kRequeued,            // {by}
   kDependencyNeverMet,  // {job, condition}
-  kLaunchFailures,      // {count, window_ns}: a node was drained for it
+  kLaunchFailures,      // {count, window_ns, message}: of the last; a node was drained
   kDrainedBy,           // {by}
   kDeviceDirty,         // {device}
   // Added since; a code keeps its number, which decisions are hashed by.
@@ -94,6 +94,11 @@ enum class ReasonCode : std::uint8_t {
   // A part of the gang holds its room and is launched later: {tasks, role}, once this role runs.
   kWaitsForRole,
   kRoleDown,  // {role, after_ns}: others start after it, and it did not run for so long
+  // So many nodes of a pool boot for it and are expected by then: {nodes, pool, at_ns}.
+  kWaitsForBoot,
+  // Nodes of a pool would do, but a boot has failed, so often in a row: it is tried again at the
+  // time, {pool, failures, until_ns}.
+  kBootFailed,
   // So many jobs of its array may be started at a time: {limit, started, ahead}, and so many are,
   // and wait before it.
   kArrayLimit,

@@ -12,8 +12,14 @@ constexpr std::array<std::string_view, 8> kPhases = {"idle",     "held",    "run
 constexpr std::array<std::string_view, 9> kCauses = {"none",      "cancel",     "preempt",
                                                      "requeue",   "time_limit", "task_failed",
                                                      "node_lost", "resize",     "role_down"};
+constexpr std::array<std::string_view, 4> kPowers = {"on", "off", "booting", "releasing"};
 
 }  // namespace
+
+std::string_view to_string(NodePower power) { return name_of(kPowers, power); }
+std::optional<NodePower> parse_node_power(std::string_view text) {
+  return value_of<NodePower>(kPowers, text);
+}
 
 std::string_view to_string(JobState state) { return name_of(kStates, state); }
 std::optional<JobState> parse_job_state(std::string_view text) {

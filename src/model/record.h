@@ -190,6 +190,16 @@ struct JobRecord {
   std::optional<ExpectedCommunication> communication;
 };
 
+// Of a node that its backend can boot and switch off; all others are on.
+enum class NodePower : std::uint8_t {
+  kOn,
+  kOff,
+  kBooting,    // ordered; from then on until it joins
+  kReleasing,  // takes no work any more; until its backend says that it is off
+};
+std::string_view to_string(NodePower power);
+std::optional<NodePower> parse_node_power(std::string_view text);
+
 // A node as stored: its spec is the backend's word, the rest is ours.
 struct NodeRecord {
   NodeId id = NodeId::none();
@@ -198,6 +208,11 @@ struct NodeRecord {
   bool drained = false;
   std::optional<Reason> reason;     // why drained or down
   std::uint64_t dirty_devices = 0;  // quarantined: clean-up failed
+  // Of a node that belongs to a pool (node_pool.h).
+  std::string pool;  // empty: it is always there, or out of reach
+  NodePower power = NodePower::kOn;
+  Instant power_since{};
+  std::int32_t boot_failures = 0;  // in a row
 };
 
 }  // namespace gridfold

@@ -33,6 +33,15 @@ std::int64_t rounded(std::int64_t tenths) {
   return scaled >= 0 ? scaled / kUnit : -((-scaled + kUnit - 1) / kUnit);
 }
 
+// Thousandths of devices, without those that are split into partitions.
+std::int64_t unsplit_share(const Request& request) {
+  std::int64_t sum = 0;
+  for (const DeviceNeed& need : request.devices) {
+    if (need.partition == 0) sum += static_cast<std::int64_t>(need.count) * need.share;
+  }
+  return sum;
+}
+
 struct Plan : SolveAnswer {
   Plan(GridfoldTables t, const Tightness& tight) : tables(std::move(t)), tightness(tight) {}
   GridfoldTables tables;
@@ -277,6 +286,7 @@ bool Gridfold::observe(const Request& request) {
   mix_.add(request);
   recent_.add(request);
   ++arrivals_;
+  load_.arrived(unsplit_share(request));
   for (const DeviceNeed& need : request.devices) {
     while (need.device_class >= ledgers_.size()) {
       const auto next = static_cast<std::uint16_t>(ledgers_.size());
@@ -305,7 +315,8 @@ bool Gridfold::observe(const Request& request) {
   return changed;
 }
 
-bool Gridfold::departed(const Request&) {
+bool Gridfold::departed(const Request& request) {
+  load_.left(unsplit_share(request));
   departures_ = Departures::kSeen;
   return false;
 }
@@ -347,17 +358,22 @@ Tightness Gridfold::weigh_tightness() const {
       demand.share += weight / 64 * need.count * need.share;
     demand.cpu += weight / 64 * kind.cpu;
   }
-  return Tightness(largest, capacity, demand);
+  return Tightness(largest, capacity, demand, load_.permille());
 }
 
 bool Gridfold::reserve() {
   bool changed = false;
+  std::int64_t idle = 0;
+  std::int64_t capacity = 0;
   for (std::size_t k = 0; k < ledgers_.size(); ++k) {
     ledgers_[k].refresh(*cluster_);
     reservations_[k].update(*cluster_, ledgers_[k], mix_, recent_);
     changed |= guards_[k].update(ledgers_[k]);
     balances_[k].update(*cluster_, ledgers_[k], guards_[k].is_raised());
+    idle += ledgers_[k].idle_share();
+    capacity += ledgers_[k].capacity_share();
   }
+  load_.update(idle, capacity);
   return changed;
 }
 

@@ -23,6 +23,7 @@
 #include "policies/gridfold_balance.h"
 #include "policies/gridfold_guard.h"
 #include "policies/gridfold_ledger.h"
+#include "policies/gridfold_load.h"
 #include "policies/gridfold_mix.h"
 #include "policies/gridfold_reservation.h"
 #include "policies/gridfold_scarcity.h"
@@ -99,6 +100,7 @@ class Gridfold final : public PlacementPolicy {
   std::int64_t next_scarcity_ = 1;
   Departures departures_ = Departures::kNone;
   Tightness tightness_;
+  OfferedLoad load_;  // of the devices of all classes together
   // By device class.
   std::vector<IdleLedger> ledgers_;
   std::vector<BlockReservation> reservations_;

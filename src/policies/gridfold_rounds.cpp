@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "planner/type_shares.h"
 #include "policies/deadline_jobs.h"
 #include "policies/declared_rates.h"
+#include "policies/round_pool.h"
 #include "policies/round_room.h"
 #include "policies/settings.h"
 #include "policies/type_seating.h"
@@ -98,12 +100,17 @@ double GridfoldRounds::speedup(const Part& part, const RoundType& type, std::int
 
 double GridfoldRounds::cost(const Part& part, std::span<const RoundType> types, std::size_t type,
                             std::int32_t nodes, std::int32_t tasks, bool moved) const {
-  double speed = speedup(part, types[type], nodes, tasks);
+  const double speed = speedup(part, types[type], nodes, tasks);
   if (!part.shares.empty() && tasks > 0) {
     const double devices = tasks * part.job->devices_each();
     return -(part.shares[type] + kSpare * speed) * devices;
   }
   if (!part.shares.empty()) return 0;
+  return cost_at(part, speed, moved);
+}
+
+// At a speed in fair shares.
+double GridfoldRounds::cost_at(const Part& part, double speed, bool moved) const {
   if (moved && speed > 0) {
     const double until = std::min(options_.horizon.in_seconds(), part.left / speed);
     speed *= until / (until + options_.restart.in_seconds());
@@ -132,12 +139,31 @@ Known<double> GridfoldRounds::steps_left(const RoundJob& job) const {
   return (epochs - done) * epoch_steps;
 }
 
-double GridfoldRounds::seconds_left(const Part& part) const {
+Known<double> GridfoldRounds::seconds_left(const Part& part) const {
   const RoundJob& job = *part.job;
   const Known<double> steps = steps_left(job);
   if (steps.is_known() && part.fair_speed > 0) return steps.value() / part.fair_speed;
   // As much as it had.
-  return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
+  if (!is_rigid(*job.spec))
+    return static_cast<double>(job.executed_ns) * 1e-9 / (job.devices_each() * part.fair_tasks);
+  return lengths_.seconds_left(job);
+}
+
+// Of jobs of fixed size of which nothing is known who runs goes on, and who waits
+// is no reason to stop another of fixed size: it weighs as the least of those.
+void GridfoldRounds::weigh(std::vector<Part>& parts) const {
+  std::vector<Part*> unknown;
+  double most = kLeastSeconds;
+  for (Part& part : parts) {
+    const Known<double> left = seconds_left(part);
+    part.left = std::max(left.is_known() ? left.value() : 0, kLeastSeconds);
+    if (part.held > 0 && is_rigid(*part.job->spec)) most = std::max(most, part.left);
+    if (part.held == 0 && !left.is_known()) unknown.push_back(&part);
+  }
+  for (Part* part : unknown) part->left = most;
+  for (Part& part : parts)
+    part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
+                           options_.order);
 }
 
 std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view,
@@ -151,7 +177,7 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
     part.page = &book_.page(job);
     const std::int32_t each = job.devices_each();
     const std::int32_t count = job.spec->roles.front().count;
-    part.fair_tasks = measures.fair_tasks(each);
+    part.fair_tasks = is_rigid(*job.spec) ? count : measures.fair_tasks(each);
     part.fair_speed = fair_speed(part, types);
     part.held = task_count(job.places);
     part.held_type = type_of(types, job);
@@ -160,11 +186,9 @@ std::vector<GridfoldRounds::Part> GridfoldRounds::parts_of(const RoundView& view
                           : std::min({std::max(options_.growth * part.page->most_measured(),
                                                job.spec->roles.front().min),
                                       count, measures.devices / each});
-    part.left = std::max(seconds_left(part), kLeastSeconds);
-    part.weight = std::pow(kReferenceSeconds / std::min(part.left, options_.long_job.in_seconds()),
-                           options_.order);
     parts.push_back(part);
   }
+  weigh(parts);
   return parts;
 }
 
@@ -202,6 +226,7 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
   const std::int32_t node_tasks = std::max(1, types[type].node_devices / curve.devices_each);
   curve.costs.push_back(cost(part, types, type, 0, 0, true));
   if (!may_run_on(job, types[type])) return curve;
+  const std::int64_t whole = types[type].whole_tasks(curve.devices_each);
   for (std::int32_t n = 1; n <= std::max(part.most_tasks, part.held); ++n) {
     const bool stays = n == part.held && type == part.held_type;
     // Beyond one node whole ones only: what is left of a node that is shared
@@ -211,7 +236,7 @@ ShareCurve GridfoldRounds::curve_of(const Part& part, std::span<const RoundType>
                           n == job.spec->roles.front().min;
     const std::int32_t nodes =
         stays ? static_cast<std::int32_t>(job.places.size()) : (n + node_tasks - 1) / node_tasks;
-    if (!may_have(job, n) || (!stays && !is_whole) ||
+    if (!may_have(job, n) || n > whole || (!stays && !is_whole) ||
         (declares_rates(*job.spec) && speedup(part, types[type], nodes, n) <= 0)) {
       curve.costs.push_back(kNotOffered);
       continue;
@@ -292,17 +317,20 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
   steps_ = 0;
   if (view.jobs.empty() || view.nodes.empty()) return {};
   if (options_.knows == RoundKnowledge::kShared) programs_.update(view);
+  lengths_.update(view);
   book_.update(view, options_.knows == RoundKnowledge::kShared ? &programs_ : nullptr);
-  const std::vector<RoundType> types = types_of(view.nodes);
+  std::vector<RoundType> types = types_of(view.nodes);
   std::vector<Part> parts = parts_of(view, types);
   if (options_.objective == RoundObjective::kMakespan) add_makespan_shares(parts, types);
+  std::vector<RoundAssignment> across = span_types(parts, types, view);
+  if (!across.empty()) types = types_of(nodes_beside(view, across));
 
   Timed timed;
   if (types.size() == 1) timed = timed_of(parts, view);
   const std::vector<TypeChoice> choices = choose(parts, types, timed);
   std::vector<TypeSeat> seats;
   for (std::size_t i = 0; i < parts.size(); ++i) seats.push_back({parts[i].job, choices[i]});
-  return seat_types(
+  RoundPlan plan = seat_types(
       types, seats,
       [&](std::size_t i, std::span<const RoundPlace> at) {
         const auto& held = parts[i].job->places;
@@ -312,6 +340,8 @@ RoundPlan GridfoldRounds::plan(const RoundView& view) {
                     task_count(at), !stays);
       },
       steps_);
+  std::move(across.begin(), across.end(), std::back_inserter(plan.assignments));
+  return plan;
 }
 
 }  // namespace gridfold

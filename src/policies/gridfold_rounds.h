@@ -13,10 +13,16 @@
 // get what lets all of them end soonest (type_shares.h); other jobs as before.
 //
 // What it may use is a setting:
-//   nothing   the job's own reports; what is left is guessed from what it had
+//   nothing   the job's own reports; what is left is guessed from what it had, and
+//             of a job of fixed size from those that have ended
+//             (gridfold_lengths.h): before any has, whoever runs goes on
 //   declared  and the number of epochs that it declares
 //   shared    and what jobs of the same program reported
 //   profiled  as declared, but of jobs with a deadline the world's true speeds
+//
+// A job runs on devices of one type, but for those that no type could hold at all:
+// they get places across types where that is worth more than what the others lose
+// by it.
 //
 // Where all devices are of one type, jobs that declare a deadline, and of which
 // speed and length are known, come first with the least that meets it
@@ -35,6 +41,7 @@
 #include "engine/round_policy.h"
 #include "policies/deadline_shares.h"
 #include "policies/goodput_book.h"
+#include "policies/gridfold_lengths.h"
 #include "policies/program_book.h"
 #include "policies/registry.h"
 #include "policies/round_types.h"
@@ -74,8 +81,8 @@ class GridfoldRounds final : public RoundPolicy {
     const RoundJob* job = nullptr;
     const GoodputPage* page = nullptr;
     double fair_speed = 0;  // steps a second; 0: nothing is known of its speed
-    double fair_tasks = 1;
-    double left = 0;  // seconds, on a fair share
+    double fair_tasks = 1;  // of a job of fixed size, that
+    double left = 0;        // seconds, on a fair share
     double weight = 1;
     std::int32_t most_tasks = 0;
     std::int32_t held = 0;
@@ -99,8 +106,10 @@ class GridfoldRounds final : public RoundPolicy {
                  std::int32_t tasks) const;
   double cost(const Part& part, std::span<const RoundType> types, std::size_t type,
               std::int32_t nodes, std::int32_t tasks, bool moved) const;
-  // Seconds that the job needs on a fair share to its end.
-  double seconds_left(const Part& part) const;
+  double cost_at(const Part& part, double speed, bool moved) const;
+  // Seconds that the job needs on a fair share to its end, as far as can be told.
+  Known<double> seconds_left(const Part& part) const;
+  void weigh(std::vector<Part>& parts) const;
   // Steps to its declared end.
   Known<double> steps_left(const RoundJob& job) const;
   Timed timed_of(const std::vector<Part>& parts, const RoundView& view) const;
@@ -111,10 +120,16 @@ class GridfoldRounds final : public RoundPolicy {
   std::vector<TypeChoice> choose(const std::vector<Part>& parts, std::span<const RoundType> types,
                                  Timed& timed);
   ShareCurve curve_of(const Part& part, std::span<const RoundType> types, std::size_t type) const;
+  // gridfold_spanning.cpp
+  double cost_across(const Part& part, std::span<const RoundType> types,
+                     std::span<const RoundPlace> places) const;
+  std::vector<RoundAssignment> span_types(const std::vector<Part>& parts,
+                                          std::span<const RoundType> types, const RoundView& view);
 
   GridfoldRoundsOptions options_;
   GoodputBook book_;
   ProgramBook programs_;
+  RunLengths lengths_;
   DeadlineShares deadlines_;
   std::int64_t steps_ = 0;
 };

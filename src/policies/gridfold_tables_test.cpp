@@ -1,9 +1,11 @@
 // The tables of the policy `gridfold` on cases small enough to do by hand.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "policies/gridfold_churn.h"
+#include "policies/gridfold_load.h"
 #include "policies/gridfold_mix.h"
 #include "policies/gridfold_node_value.h"
 #include "policies/gridfold_stranding.h"
@@ -119,10 +121,57 @@ TEST(GridfoldTightnessTest, LeavesScoresAloneUntilSomethingLeaves) {
 TEST(GridfoldTightnessTest, DevicesCountWhereCpuSuffices) {
   const Tightness::Room largest{100'000, 8000};
   const Tightness::Room capacity{1'000'000, 80'000};
-  const Tightness ample(largest, capacity, {1'000'000, 100'000});
+  const Tightness ample(largest, capacity, {1'000'000, 100'000}, 1000);
   EXPECT_EQ(ample.refine(3, 50'000, 4000), 300 - 500 - 500);
-  const Tightness short_of_cpu(largest, capacity, {1'000'000, 80'000});
+  const Tightness short_of_cpu(largest, capacity, {1'000'000, 80'000}, 1000);
   EXPECT_EQ(short_of_cpu.refine(3, 50'000, 4000), 300 - 500);
+}
+
+TEST(GridfoldTightnessTest, CountsForMoreTheMoreRoomThereIs) {
+  const Tightness::Room largest{100'000, 8000};
+  const Tightness::Room capacity{1'000'000, 80'000};
+  const Tightness::Room demand{1'000'000, 100'000};
+  const auto refined = [&](std::int64_t load, const Tightness::Room& mix) {
+    return Tightness(largest, capacity, mix, load).refine(3, 50'000, 4000);
+  };
+  EXPECT_EQ(refined(900, demand), 300 - 5000 - 5000);
+  EXPECT_EQ(refined(960, demand), 300 - 500 - 500);
+  EXPECT_EQ(refined(1100, demand), 300 - 500);  // devices run out: their fit alone
+  // CPU runs out, by so much of it in the mix.
+  const Tightness::Room much_cpu{1'500'000, 100'000};
+  EXPECT_EQ(refined(600, much_cpu), 300 - 5000);
+  EXPECT_EQ(refined(800, much_cpu), 300 - 500);
+  EXPECT_EQ(refined(900, much_cpu), 300 + 500);
+}
+
+// The mean over time where a hundredth of the devices is asked for a turn, and
+// every task leaves with a chance of 1 / stay in each.
+double mean_load(std::uint64_t stay) {
+  constexpr std::int64_t kCapacity = 100'000;
+  constexpr int kTurns = 20'000;
+  std::mt19937_64 draw(1);
+  OfferedLoad load;
+  std::int64_t held = 0;
+  double sum = 0;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::int64_t task = held; task > 0; --task) {
+      if (draw() % stay != 0) continue;
+      load.left(kCapacity / 100);
+      --held;
+    }
+    load.arrived(kCapacity / 100);
+    if (held < 100) ++held;
+    load.update(kCapacity - held * kCapacity / 100, kCapacity);
+    sum += static_cast<double>(load.permille());
+  }
+  return sum / kTurns;
+}
+
+TEST(GridfoldLoadTest, IsWhatWouldBeHeldIfAllFoundRoom) {
+  EXPECT_EQ(OfferedLoad().permille(), 1000);
+  EXPECT_NEAR(mean_load(80), 800, 40);
+  EXPECT_NEAR(mean_load(100), 1000, 50);
+  EXPECT_NEAR(mean_load(150), 1500, 75);  // a third is refused
 }
 
 TEST(GridfoldTablesTest, ModelsThatTheSameTasksAcceptShareTheirTables) {

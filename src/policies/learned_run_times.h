@@ -12,6 +12,8 @@ class LearnedRunTimes final : public RunTimes {
     return forecast_.predict(spec, ran);
   }
   void observe(const JobSpec& spec, Duration ran) override { forecast_.observe(spec, ran); }
+  std::shared_ptr<const SolveProblem> problem() override { return forecast_.problem(); }
+  void adopt(const SolveAnswer& answer) override { forecast_.adopt(answer); }
 
  private:
   RunTimeForecast forecast_;

@@ -81,6 +81,22 @@ std::vector<RoundPlace> RoundPool::consolidated(const RoundJob& job, std::int64_
   return places;
 }
 
+std::vector<RoundNode> nodes_beside(const RoundView& view,
+                                    std::span<const RoundAssignment> assignments) {
+  std::map<JobId, std::int32_t> devices_each;
+  for (const RoundJob& job : view.jobs) devices_each.emplace(job.id, job.devices_each());
+  std::map<NodeId, std::int32_t> taken;
+  for (const RoundAssignment& assignment : assignments) {
+    for (const RoundPlace& place : assignment.places)
+      taken[place.node] += place.tasks * devices_each.at(assignment.job);
+  }
+  std::vector<RoundNode> nodes = view.nodes;
+  for (RoundNode& node : nodes) {
+    if (const auto here = taken.find(node.id); here != taken.end()) node.devices -= here->second;
+  }
+  return nodes;
+}
+
 std::int64_t preferred_tasks(const JobSpec& spec) {
   const Role& role = spec.roles.front();
   return role.preferred > 0 ? role.preferred : role.count;

@@ -35,6 +35,10 @@ class RoundPool {
   std::map<NodeId, std::size_t> index_;
 };
 
+// The view's nodes with what these leave of them.
+std::vector<RoundNode> nodes_beside(const RoundView& view,
+                                    std::span<const RoundAssignment> assignments);
+
 // How many tasks the user would choose.
 std::int64_t preferred_tasks(const JobSpec& spec);
 

@@ -4,6 +4,12 @@
 
 namespace gridfold {
 
+std::int64_t RoundType::whole_tasks(std::int32_t devices_each) const {
+  std::int64_t tasks = 0;
+  for (const RoundNode& node : nodes) tasks += node.devices / devices_each;
+  return tasks;
+}
+
 std::int32_t RoundType::fewest_nodes(std::int32_t tasks, std::int32_t devices_each) const {
   const std::int32_t fit = std::max(1, node_devices / devices_each);
   return (tasks + fit - 1) / fit;

@@ -18,6 +18,8 @@ struct RoundType {
   std::int32_t devices = 0;       // of all nodes
   std::int32_t node_devices = 0;  // of the largest
 
+  // Tasks that its nodes hold, none of them cut in two.
+  std::int64_t whole_tasks(std::int32_t devices_each) const;
   // Nodes that so many tasks take at least.
   std::int32_t fewest_nodes(std::int32_t tasks, std::int32_t devices_each) const;
 };

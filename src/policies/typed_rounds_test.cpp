@@ -153,6 +153,75 @@ TEST(TypedRounds, GavelGivesEachItsPart) {
   EXPECT_EQ(rounds.size(), 3u);
 }
 
+RoundJob of_any_model(std::uint64_t id, std::int32_t tasks, std::int32_t devices_each,
+                      std::int32_t least = 0) {
+  JobSpec spec;
+  Role role;
+  role.count = tasks;
+  role.min = least == 0 ? tasks : least;
+  role.each.devices.push_back({"gpu", devices_each});
+  spec.roles.push_back(role);
+  spec.training.emplace();
+  RoundJob job;
+  job.id = JobId(id);
+  job.spec = std::make_shared<const JobSpec>(std::move(spec));
+  return job;
+}
+
+// 24 tasks fit on no type, and on both together.
+TEST(TypedRounds, AGangLargerThanEachTypeRunsAcrossThem) {
+  RoundView view;
+  view.nodes = two_types();
+  view.jobs.push_back(of_any_model(1, 24, 1));
+  const auto policy = make("gridfold");
+  for (int round = 0; round < 3; ++round) {  // and stays
+    const RoundPlan plan = policy->plan(view);
+    ASSERT_EQ(plan.assignments.size(), 1u);
+    const auto& held = view.jobs.front().places;
+    EXPECT_TRUE(held.empty() || plan.assignments.front().places == held) << round;
+    view.jobs.front().places = plan.assignments.front().places;
+    EXPECT_EQ(task_count(view.jobs.front().places), 24);
+  }
+}
+
+// Beside others it gets its turn, and nothing is given twice.
+TEST(TypedRounds, AGangAcrossTypesTakesTurnsWithOthers) {
+  RoundView view;
+  view.nodes = two_types();
+  view.jobs.push_back(of_any_model(1, 20, 1));
+  for (std::uint64_t i = 2; i < 6; ++i) view.jobs.push_back(of_any_model(i, 8, 1, 1));
+  const auto policy = make("gridfold");
+  std::map<JobId, int> rounds;
+  for (int round = 0; round < 60; ++round) {
+    view.now = Instant{} + Duration::seconds(360 * round);
+    const RoundPlan plan = policy->plan(view);
+    std::map<NodeId, std::int32_t> taken;
+    for (RoundJob& job : view.jobs) {
+      job.places.clear();
+      for (const RoundAssignment& assignment : plan.assignments) {
+        if (assignment.job != job.id) continue;
+        job.places = assignment.places;
+        ++rounds[job.id];
+        job.executed_ns += Duration::seconds(360).ns * task_count(job.places);
+        for (const RoundPlace& place : job.places) taken[place.node] += place.tasks;
+      }
+    }
+    for (const auto& [node, tasks] : taken) EXPECT_LE(tasks, 8);
+  }
+  for (const RoundJob& job : view.jobs) EXPECT_GT(rounds[job.id], 0) << job.id.value;
+}
+
+// Two devices a task, and nodes with one: no task is offered a half.
+TEST(TypedRounds, ATaskIsNotCutInTwo) {
+  RoundView view;
+  view.nodes = {
+      {NodeId(0), "gpu", "v100", 1}, {NodeId(1), "gpu", "v100", 1}, {NodeId(2), "gpu", "p100", 2}};
+  view.jobs.push_back(of_any_model(1, 1, 2));
+  const RoundPlan plan = make("gridfold")->plan(view);
+  ASSERT_EQ(plan.assignments.size(), 1u);
+  EXPECT_EQ(plan.assignments.front().places, (std::vector<RoundPlace>{{NodeId(2), 1}}));
+}
+
 TEST(TypedRounds, AWrongObjectiveIsRefused) {
   PolicyOptions options;
   options.settings = {{"objective", "fastest"}};

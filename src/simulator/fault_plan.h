@@ -33,6 +33,9 @@ struct NodeFault {
   Duration outage{};  // then it is back
 };
 
+// What becomes of a boot: it hangs until it is given up.
+enum class BootFate : std::uint8_t { kBoots, kFails, kHangs };
+
 class FaultPlan {
  public:
   virtual ~FaultPlan() = default;
@@ -43,6 +46,7 @@ class FaultPlan {
   virtual ReportFate report_fate() = 0;
   // Set: this launch fails, and by whose fault.
   virtual std::optional<LaunchFault> launch_fault() = 0;
+  virtual BootFate boot_fate() { return BootFate::kBoots; }
   // Set: the shim of the attempt that begins now dies after this long, and its
   // process with it; nobody sees the exit code.
   virtual std::optional<Duration> shim_loss() = 0;

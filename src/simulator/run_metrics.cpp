@@ -44,8 +44,8 @@ RunMetrics::RunMetrics(const Workload& workload, std::size_t expected_jobs) : wo
   }
 }
 
-void RunMetrics::submitted(std::uint32_t job, Instant at, bool counted) {
-  jobs_.push_back({workload_.jobs[job].shape, counted, JobState::kPending, at});
+void RunMetrics::submitted(std::uint32_t shape, Instant at, bool counted) {
+  jobs_.push_back({shape, counted, JobState::kPending, at});
 }
 
 void RunMetrics::committed(Instant now, const Decisions& decisions) {

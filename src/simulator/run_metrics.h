@@ -35,10 +35,10 @@ class RunMetrics {
  public:
   explicit RunMetrics(const Workload& workload, std::size_t expected_jobs = 0);
 
-  // One job more, in the order of submission, before the turn that takes it in;
-  // its number is the next after that of the one before. `counted` jobs enter
-  // the waiting and completion times.
-  void submitted(std::uint32_t job, Instant at, bool counted);
+  // One job more of this shape of the workload, in the order of submission, before the turn that
+  // takes it in; its number is the next after that of the one before. `counted` jobs enter the
+  // waiting and completion times.
+  void submitted(std::uint32_t shape, Instant at, bool counted);
   void committed(Instant now, const Decisions& decisions);
   void cleaned(Instant now, TaskId task);
 

@@ -330,7 +330,7 @@ constexpr Setting kSettings[] = {
      "from a filler's start, but the first, to where it was (default 30s)", kInLoad,
      set_fillers_restart},
     {"fillers_guaranteed", "a duration such as 1h",
-     "how long a filler that is let in is to run undisturbed (default 1h)", kInLoad,
+     "how long a filler that is let in is to run undisturbed (default 10m)", kInLoad,
      set_fillers_guaranteed},
     {"fillers_admission", "none, any or forecast",
      "fillers start when there is room, or when as much will be idle for their guaranteed time "

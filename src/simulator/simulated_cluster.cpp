@@ -39,14 +39,25 @@ ExitStatus lost() {
 
 SimulatedCluster::SimulatedCluster(std::vector<NodeSpec> nodes, SimulatedClusterOptions options,
                                    const VirtualClock& clock, std::unique_ptr<FaultPlan> faults)
-    : options_(options), clock_(clock), faults_(std::move(faults)) {
+    : options_(std::move(options)),
+      clock_(clock),
+      faults_(std::move(faults)),
+      boot_times_(options_.seed, "cluster.boot_times") {
   nodes_.reserve(nodes.size());
-  for (auto& spec : nodes) {
+  const auto add = [&](NodeSpec spec) -> Node& {
     const bool distinct =
         node_index_.emplace(spec.name, static_cast<std::uint32_t>(nodes_.size())).second;
     assert(distinct);
     static_cast<void>(distinct);
-    nodes_.push_back({std::move(spec)});
+    return nodes_.emplace_back(Node{std::move(spec)});
+  };
+  for (auto& spec : nodes) add(std::move(spec));
+  for (const NodePool& pool : options_.pools) {
+    for (std::int32_t i = 1; i <= pool.most; ++i) {
+      Node& node = add(pool.node(i));
+      node.state = NodeState::kOff;
+      node.boot_time = pool.boot_time;
+    }
   }
   plan_node_fault();
 }
@@ -158,6 +169,32 @@ void SimulatedCluster::forget(TaskId task, std::uint32_t attempt) {
   }
 }
 
+void SimulatedCluster::boot(const NodeSpec& spec) {
+  const auto found = node_index_.find(spec.name);
+  if (found == node_index_.end()) return;
+  Node& node = nodes_[found->second];
+  if (node.state != NodeState::kOff || node.boots) return;
+  node.boots = true;
+  ++node.version;
+  const BootFate fate = faulty() ? faults_->boot_fate() : BootFate::kBoots;
+  if (fate == BootFate::kHangs) return;
+  const Duration more{boot_times_.between(0, options_.boot_spread.ns)};
+  steps_.push(clock_.now() + node.boot_time + more,
+              {fate == BootFate::kBoots ? StepKind::kBoot : StepKind::kFailBoot, found->second,
+               node.version});
+}
+
+void SimulatedCluster::release(const std::string& name) {
+  const auto found = node_index_.find(name);
+  if (found == node_index_.end()) return;
+  Node& node = nodes_[found->second];
+  ++node.version;
+  node.boots = false;
+  if (node.state != NodeState::kOff) drop_all_on(found->second);
+  node.state = NodeState::kOff;
+  report_after({}, NodeLost{name, Fencing::kFenced});
+}
+
 Result<Observation> SimulatedCluster::observe() {
   Observation observation;
   for (const auto& node : nodes_) {
@@ -202,14 +239,18 @@ bool SimulatedCluster::lose_node(std::string_view name, Fencing fencing) {
   node.state = fencing == Fencing::kFenced ? NodeState::kOff : NodeState::kCut;
   ++node.version;
   if (fencing == Fencing::kFenced) {
-    // Power is off: whatever was there is gone, without a word.
-    for (std::uint32_t slot = 0; slot < attempts_.size(); ++slot) {
-      if (attempts_[slot].there && attempts_[slot].node == index) drop(slot);
-    }
+    drop_all_on(index);
   }
   steps_.push(clock_.now() + options_.loss_detection,
               {StepKind::kNoticeNodeLoss, index, node.version});
   return true;
+}
+
+// Power is off: whatever was there is gone, without a word.
+void SimulatedCluster::drop_all_on(std::uint32_t node) {
+  for (std::uint32_t slot = 0; slot < attempts_.size(); ++slot) {
+    if (attempts_[slot].there && attempts_[slot].node == node) drop(slot);
+  }
 }
 
 bool SimulatedCluster::return_node(std::string_view name) {
@@ -244,6 +285,13 @@ void SimulatedCluster::perform(const Step& step) {
     case StepKind::kNoticeNodeLoss:
       if (nodes_[step.index].version == step.version) notice_node_loss(step.index);
       return;
+    case StepKind::kFailBoot:
+      if (nodes_[step.index].version == step.version) {
+        nodes_[step.index].boots = false;
+        report_after({}, NodeBootFailed{nodes_[step.index].spec.name, "it did not come up"});
+      }
+      return;
+    case StepKind::kBoot:
     case StepKind::kReturnNode:
       if (nodes_[step.index].version == step.version) reach_again(step.index);
       return;
@@ -461,6 +509,7 @@ void SimulatedCluster::notice_node_loss(std::uint32_t index) {
 void SimulatedCluster::reach_again(std::uint32_t index) {
   Node& node = nodes_[index];
   node.state = NodeState::kUp;
+  node.boots = false;
   ++node.version;
   report(NodeJoined{node.spec}, index);
   for (const auto& presence : presences()) {

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/id_map.h"
+#include "base/random.h"
 #include "control/backend.h"
 #include "simulator/event_queue.h"
 #include "simulator/fault_plan.h"
@@ -35,6 +36,11 @@ struct SimulatedClusterOptions {
   Duration clean_latency{};  // from its end until nothing of it is left
   // Until the loss of a node or a shim is noticed.
   Duration loss_detection = Duration::seconds(10);
+  // Nodes that are off until they are booted. A boot takes what its pool expects
+  // and up to so much more, drawn by the seed.
+  std::vector<NodePool> pools;
+  Duration boot_spread{};
+  std::uint64_t seed = 0;
 };
 
 // How a job's tasks behave once they run.
@@ -74,13 +80,19 @@ class SimulatedCluster : public Backend {
   bool return_node(std::string_view node);
 
   // --- Backend ---
-  Capabilities capabilities() const override { return {}; }
+  Capabilities capabilities() const override {
+    Capabilities able;
+    able.boots_nodes = true;
+    return able;
+  }
   // Opened again (by the next daemon of a crash test), it reports to the new
   // sink only; reports still on their way to the old one are lost.
   Result<void> open(EventSink sink) override;
   void launch(const LaunchOrder& order) override;
   void stop(const StopOrder& order) override;
   void forget(TaskId task, std::uint32_t attempt) override;
+  void boot(const NodeSpec& node) override;
+  void release(const std::string& node) override;
   Result<Observation> observe() override;
   // Simulated tasks write nothing: kNotFound.
   Result<LogChunk> read_log(std::string_view job_uid, TaskId task, std::uint32_t attempt,
@@ -157,6 +169,8 @@ class SimulatedCluster : public Backend {
     NodeSpec spec;
     NodeState state = NodeState::kUp;
     std::uint32_t version = 0;  // as above
+    Duration boot_time{};
+    bool boots = false;  // it is off, and its boot is under way
   };
   enum class StepKind : std::uint8_t {
     kBegin,
@@ -170,6 +184,8 @@ class SimulatedCluster : public Backend {
     kReturnNode,
     kTrain,
     kReportTraining,
+    kBoot,
+    kFailBoot,
   };
   struct Step {
     StepKind kind;
@@ -184,6 +200,7 @@ class SimulatedCluster : public Backend {
   void drop(std::uint32_t slot);
   void notice_node_loss(std::uint32_t node);
   void reach_again(std::uint32_t node);
+  void drop_all_on(std::uint32_t node);
   void tell_phase(const Attempt& attempt);
   void save_progress(const Attempt& attempt);
   void plan_end(std::uint32_t slot, Instant at, ExitStatus status);
@@ -203,6 +220,7 @@ class SimulatedCluster : public Backend {
   SimulatedClusterOptions options_;
   const VirtualClock& clock_;
   std::unique_ptr<FaultPlan> faults_;
+  RandomStream boot_times_;
   EventSink sink_;
   std::uint32_t sink_version_ = 0;
   std::uint64_t reports_ = 0;

@@ -37,6 +37,7 @@ class Run {
         fragmentation_(input.workload, input.cluster),
         uid_bits_(options.engine.seed, "simulation.uids"),
         specs_(shared_specs(input.workload)),
+        shapes_(shapes_of(input.workload)),
         truth_(truth),
         fillers_(input.workload, input.cluster, Instant{} + input.arrivals[input.counted_from].at,
                  Instant{} + input.arrivals.back().at, options.fillers.interval,
@@ -72,12 +73,23 @@ class Run {
     return specs;
   }
 
+  // Beside one another: a trace's jobs are large and seldom in the cache.
+  static std::vector<std::uint32_t> shapes_of(const Workload& workload) {
+    std::vector<std::uint32_t> shapes;
+    shapes.reserve(workload.jobs.size());
+    for (const TraceJob& job : workload.jobs) shapes.push_back(job.shape);
+    return shapes;
+  }
+  const JobSpec& shape_of(const Arrival& arrival) const {
+    return input_.workload.shapes[shapes_[arrival.job]];
+  }
+
   // Jobs with a limit, and those whose run times are learned, have a user and a
   // name; those that are alike in all still share one.
   std::shared_ptr<const JobSpec> spec_of(const Arrival& arrival) {
-    const TraceJob& job = input_.workload.jobs[arrival.job];
     if (arrival.limit.is_unlimited() && options_.run_times != RunTimeSource::kLearned)
-      return specs_[job.shape];
+      return specs_[shapes_[arrival.job]];
+    const TraceJob& job = input_.workload.jobs[arrival.job];
     const std::int64_t limit = arrival.limit.is_unlimited() ? -1 : arrival.limit.bound().ns;
     auto& known = own_specs_[{job.shape, limit, job.user, job.program}];
     if (!known) {
@@ -184,7 +196,7 @@ class Run {
     request.jobs.emplace_back(spec_of(arrival));
     if (truth_ != nullptr) truth_->tell(arrival.duration);
     // The waits and ends of fillers are counted apart.
-    metrics_.submitted(arrival.job, Instant{} + arrival.at,
+    metrics_.submitted(shapes_[arrival.job], Instant{} + arrival.at,
                        index >= input_.counted_from && !is_filler(arrival));
     if (has_fillers()) fillers_.submitted(arrival.job, Instant{} + arrival.at);
     loop_.submit(std::move(request), [this, index](Result<SubmitAnswer> answer) {
@@ -206,8 +218,7 @@ class Run {
 
   bool has_fillers() const { return !options_.fillers.workload.empty(); }
   bool is_filler(const Arrival& arrival) const {
-    const JobSpec& shape = input_.workload.shapes[input_.workload.jobs[arrival.job].shape];
-    return shape.workload_class == WorkloadClass::kFiller;
+    return shape_of(arrival).workload_class == WorkloadClass::kFiller;
   }
 
   // Of the arrivals from this one on.
@@ -249,8 +260,7 @@ class Run {
 
   void record_arrival(const Arrival& arrival) {
     if (options_.record_to_per_cent == 0) return;
-    const auto& shape = input_.workload.shapes[input_.workload.jobs[arrival.job].shape];
-    asked_ += device_thousandths(shape, "gpu");
+    asked_ += device_thousandths(shape_of(arrival), "gpu");
     while (asked_ * 100 >=
            static_cast<std::int64_t>(allocated_by_arrived_.size()) * capacity_.gpu_thousandths) {
       mark_arrived();
@@ -374,6 +384,7 @@ class Run {
   FragmentationMeter fragmentation_;
   RandomStream uid_bits_;
   Specs specs_;
+  std::vector<std::uint32_t> shapes_;  // of the workload's jobs
   using SpecKey = std::tuple<std::uint32_t, std::int64_t, std::string, std::string>;
   std::map<SpecKey, std::shared_ptr<const JobSpec>> own_specs_;
   TrueRunTimes* truth_ = nullptr;

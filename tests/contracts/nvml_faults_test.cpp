@@ -90,6 +90,72 @@ TEST(Nvml, AGpuInMigModeIsListedWithItsPartsAndNotGivenOut) {
   EXPECT_EQ(parts.existing[1].start.value(), 4);
 }
 
+TEST(Nvml, PartitionsAreMadeAndRemoved) {
+  PluginHost host({nvml()});
+  host.discover();
+  // Slots 0 and 4 to 7 are taken.
+  const auto made = host.make_partition(gpu(7), "2g.20gb", 2);
+  ASSERT_TRUE(made) << made.error().describe();
+  EXPECT_EQ(made->profile, "2g.20gb");
+  EXPECT_EQ(made->start.value(), 2);
+  const auto listed = host.partitions(gpu(7));
+  ASSERT_TRUE(listed);
+  ASSERT_EQ(listed->value().existing.size(), 3u);
+  EXPECT_EQ(listed->value().existing[2].uid, made->uid);
+  EXPECT_FALSE(host.make_partition(gpu(7), "1g.10gb", 3));
+  EXPECT_EQ(host.make_partition(gpu(7), "5g.50gb", 0).error().kind, ErrorKind::kInvalid);
+  ASSERT_TRUE(host.remove_partition(gpu(7), made->uid));
+  EXPECT_EQ(host.remove_partition(gpu(7), made->uid).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(host.partitions(gpu(7))->value().existing.size(), 2u);
+}
+
+TEST(Nvml, APartitionHalfMadeIsTakenBack) {
+  PluginHost host({nvml()});
+  host.discover();
+  {
+    const Variable fails("GRIDFOLD_FAKE_NVML", "no_compute_instances");
+    const auto made = host.make_partition(gpu(7), "2g.20gb", 2);
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.error().message.find("Insufficient Resources"), std::string::npos);
+  }
+  const auto again = host.make_partition(gpu(7), "2g.20gb", 2);
+  ASSERT_TRUE(again) << again.error().describe();
+  {
+    const Variable used("GRIDFOLD_FAKE_NVML", "parts_in_use");
+    const auto removed = host.remove_partition(gpu(7), again->uid);
+    ASSERT_FALSE(removed);
+    EXPECT_NE(removed.error().message.find("In use"), std::string::npos);
+  }
+  EXPECT_TRUE(host.remove_partition(gpu(7), again->uid));
+}
+
+TEST(Nvml, AManagedGpuInMigModeIsGivenOutInItsParts) {
+  PluginHost host({nvml()});
+  MachineOptions options;
+  const auto left = discover_machine(options, host);
+  ASSERT_TRUE(left);
+  EXPECT_NE(left->node.devices[7].fault.find("manage_partitions"), std::string::npos);
+  EXPECT_TRUE(left->node.devices[7].partitions.empty());
+  options.manage_partitions = true;
+  const auto managed = discover_machine(options, host);
+  ASSERT_TRUE(managed);
+  EXPECT_EQ(managed->node.devices[7].fault, "");
+  ASSERT_EQ(managed->node.devices[7].partitions.size(), 5u);
+  EXPECT_EQ(managed->node.devices[7].partitions[2].name, "3g.40gb");
+  EXPECT_EQ(managed->node.devices[7].partitions[2].length, 4);
+  EXPECT_TRUE(managed->node.devices[0].partitions.empty());
+}
+
+// What an older plug-in does not have is said, not tried.
+TEST(Nvml, OthersCannotSplit) {
+  PluginHost host({fake_npu()});
+  const auto inventory = host.discover();
+  ASSERT_FALSE(inventory.devices.empty());
+  const auto made = host.make_partition(inventory.devices[0].spec.uid, "half", 0);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().kind, ErrorKind::kUnavailable);
+}
+
 TEST(Nvml, LinksLeadToTheSwitch) {
   PluginHost host({nvml()});
   host.discover();

@@ -1,9 +1,14 @@
 /* A stand-in for libnvidia-ml.so.1: eight H100, the last one in MIG mode with
- * two partitions, all joined through a switch by 18 links each. What goes wrong
- * is chosen by the environment, read at every call:
+ * two partitions, all joined through a switch by 18 links each. More partitions
+ * can be made and all be removed. What goes wrong is chosen by the environment,
+ * read at every call:
  *
  *   GRIDFOLD_FAKE_NVML         ok (or unset), device_lost (GPU 3 fell off the bus
- *                              after an XID 79), init_fails, no_driver
+ *                              after an XID 79), init_fails, no_driver,
+ *                              parts_in_use (no partition can be removed),
+ *                              no_compute_instances (none can be made)
+ *   GRIDFOLD_FAKE_NVML_PARTS   a file that keeps the partitions between processes,
+ *                              a line "id profile start" each
  *   GRIDFOLD_FAKE_NVML_HANG    name of a call that never returns
  *   GRIDFOLD_FAKE_NVML_HOLDERS pids that hold GPU 0, with commas between
  */
@@ -14,27 +19,76 @@
 
 #include "nvml_api.h"
 
-enum { GPUS = 8, LOST_GPU = 3, MIG_GPU = 7, PARTS = 2, LINKS = 18 };
+enum { GPUS = 8, LOST_GPU = 3, MIG_GPU = 7, PARTS = 7, LINKS = 18 };
 static const unsigned long long kMib = 1ull << 20;
 static const unsigned long long kMemoryMib = 81559;
 
+/* By number: slices, memory, the library's own id, slots taken, starts. */
+struct profile {
+  unsigned slices, memory_mib, id, size, start_count, starts[7];
+};
+static const struct profile kProfiles[] = {
+    {1, 9984, 19, 1, 7, {0, 1, 2, 3, 4, 5, 6}},
+    {2, 20096, 14, 2, 3, {0, 2, 4}},
+    {3, 40448, 9, 4, 2, {0, 4}},
+    {4, 40448, 5, 4, 1, {0}},
+    {7, 81079, 0, 8, 1, {0}},
+};
+enum { PROFILES = sizeof kProfiles / sizeof kProfiles[0] };
+
 struct nvml_opaque_device {
   int gpu;
-  int part; /* -1: the whole GPU */
+  int part; /* place in `parts`; -1: the whole GPU */
 };
 struct nvml_opaque_gpu_instance {
   int part;
 };
+struct nvml_opaque_compute_instance {
+  int part;
+};
 struct part {
-  unsigned profile_number, start, size;
+  unsigned id; /* 0: none here */
+  unsigned profile_number, start;
+  int computes; /* has its compute instance */
 };
 
-/* 1g.10gb at slot 0, 3g.40gb at slot 4. */
-static const struct part kParts[PARTS] = {{0, 0, 1}, {2, 4, 4}};
+/* At first 1g.10gb at slot 0, 3g.40gb at slot 4. */
+static struct part parts[PARTS] = {{1, 0, 0, 1}, {2, 2, 4, 1}};
+static unsigned last_id = 2;
 static struct nvml_opaque_device gpus[GPUS] = {{0, -1}, {1, -1}, {2, -1}, {3, -1},
                                                {4, -1}, {5, -1}, {6, -1}, {7, -1}};
-static struct nvml_opaque_device parts[PARTS] = {{MIG_GPU, 0}, {MIG_GPU, 1}};
-static struct nvml_opaque_gpu_instance instances[PARTS] = {{0}, {1}};
+static struct nvml_opaque_device part_devices[PARTS] = {{MIG_GPU, 0}, {MIG_GPU, 1}, {MIG_GPU, 2},
+                                                        {MIG_GPU, 3}, {MIG_GPU, 4}, {MIG_GPU, 5},
+                                                        {MIG_GPU, 6}};
+static struct nvml_opaque_gpu_instance instances[PARTS] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}};
+static struct nvml_opaque_compute_instance computes[PARTS] = {{0}, {1}, {2}, {3}, {4}, {5}, {6}};
+
+static void read_parts(void) {
+  const char* path = getenv("GRIDFOLD_FAKE_NVML_PARTS");
+  FILE* file = path != NULL ? fopen(path, "r") : NULL;
+  struct part part = {0, 0, 0, 1};
+  int count = 0;
+  if (file == NULL) return;
+  memset(parts, 0, sizeof parts);
+  while (count < PARTS &&
+         fscanf(file, "%u %u %u", &part.id, &part.profile_number, &part.start) == 3) {
+    parts[count++] = part;
+    if (part.id > last_id) last_id = part.id;
+  }
+  fclose(file);
+}
+
+static void write_parts(void) {
+  const char* path = getenv("GRIDFOLD_FAKE_NVML_PARTS");
+  FILE* file = path != NULL ? fopen(path, "w") : NULL;
+  int i;
+  if (file == NULL) return;
+  for (i = 0; i < PARTS; ++i) {
+    if (parts[i].id != 0)
+      fprintf(file, "%u %u %u\n", parts[i].id, parts[i].profile_number, parts[i].start);
+  }
+  fclose(file);
+}
 
 static int mode_is(const char* mode) {
   const char* chosen = getenv("GRIDFOLD_FAKE_NVML");
@@ -75,6 +129,8 @@ const char* nvmlErrorString(nvml_status status) {
     case NVML_DRIVER_NOT_LOADED: return "Driver Not Loaded";
     case NVML_GPU_IS_LOST: return "GPU is lost";
     case NVML_NOT_SUPPORTED: return "Not Supported";
+    case NVML_IN_USE: return "In use by another client";
+    case NVML_INSUFFICIENT_RESOURCES: return "Insufficient Resources";
     default: return "Unknown Error";
   }
 }
@@ -96,7 +152,7 @@ static void uid_of(nvml_device device, char* text, unsigned size) {
   if (device->part < 0) {
     snprintf(text, size, "GPU-00000000-0000-4000-8000-%012d", device->gpu);
   } else {
-    snprintf(text, size, "MIG-00000000-0000-4000-8000-%012d", device->part);
+    snprintf(text, size, "MIG-00000000-0000-4000-8000-%012u", parts[device->part].id);
   }
 }
 
@@ -110,8 +166,10 @@ nvml_status nvmlDeviceGetHandleByUUID(const char* uid, nvml_device* device) {
   char each[NVML_TEXT_SIZE];
   int i;
   enter(__func__);
+  read_parts();
   for (i = 0; i < GPUS + PARTS; ++i) {
-    *device = i < GPUS ? &gpus[i] : &parts[i - GPUS];
+    if (i >= GPUS && parts[i - GPUS].id == 0) continue;
+    *device = i < GPUS ? &gpus[i] : &part_devices[i - GPUS];
     uid_of(*device, each, sizeof each);
     if (strcmp(each, uid) == 0) return state_of(*device);
   }
@@ -224,55 +282,46 @@ nvml_status nvmlDeviceGetMigMode(nvml_device device, unsigned* current, unsigned
 
 nvml_status nvmlDeviceGetMaxMigDeviceCount(nvml_device device, unsigned* count) {
   ENTER(device);
-  *count = 7;
+  *count = PARTS;
   return NVML_OK;
 }
 
 nvml_status nvmlDeviceGetMigDeviceHandleByIndex(nvml_device device, unsigned index,
                                                 nvml_device* part) {
   ENTER(device);
-  if (device->gpu != MIG_GPU || index >= PARTS) return NVML_NOT_FOUND;
-  *part = &parts[index];
+  read_parts();
+  if (device->gpu != MIG_GPU || index >= PARTS || !parts[index].computes) return NVML_NOT_FOUND;
+  *part = &part_devices[index];
   return NVML_OK;
 }
 
 nvml_status nvmlDeviceGetGpuInstanceId(nvml_device device, unsigned* id) {
   ENTER(device);
   if (device->part < 0) return NVML_BAD_ARGUMENT;
-  *id = (unsigned)device->part + 1;
+  *id = parts[device->part].id;
   return NVML_OK;
 }
 
 nvml_status nvmlDeviceGetGpuInstanceById(nvml_device device, unsigned id,
                                          nvml_gpu_instance* instance) {
+  int i;
   ENTER(device);
-  if (id < 1 || id > PARTS) return NVML_NOT_FOUND;
-  *instance = &instances[id - 1];
-  return NVML_OK;
+  for (i = 0; i < PARTS; ++i) {
+    *instance = &instances[i];
+    if (id != 0 && parts[i].id == id) return NVML_OK;
+  }
+  return NVML_NOT_FOUND;
 }
-
-/* By number: slices, memory, the library's own id, slots taken, starts. */
-struct profile {
-  unsigned slices, memory_mib, id, size, start_count, starts[7];
-};
-static const struct profile kProfiles[] = {
-    {1, 9984, 19, 1, 7, {0, 1, 2, 3, 4, 5, 6}},
-    {2, 20096, 14, 2, 3, {0, 2, 4}},
-    {3, 40448, 9, 4, 2, {0, 4}},
-    {4, 40448, 5, 4, 1, {0}},
-    {7, 81079, 0, 8, 1, {0}},
-};
-enum { PROFILES = sizeof kProfiles / sizeof kProfiles[0] };
 
 nvml_status nvmlGpuInstanceGetInfo(nvml_gpu_instance instance,
                                    struct nvml_gpu_instance_info* info) {
-  const struct part* part = &kParts[instance->part];
+  const struct part* part = &parts[instance->part];
   enter(__func__);
   info->device = &gpus[MIG_GPU];
-  info->id = (unsigned)instance->part + 1;
+  info->id = part->id;
   info->profile_id = kProfiles[part->profile_number].id;
   info->placement.start = part->start;
-  info->placement.size = part->size;
+  info->placement.size = kProfiles[part->profile_number].size;
   return NVML_OK;
 }
 
@@ -304,4 +353,85 @@ nvml_status nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvml_device device, un
     return NVML_OK;
   }
   return NVML_BAD_ARGUMENT;
+}
+
+static unsigned slots_of(unsigned profile_number, unsigned start) {
+  return ((1u << kProfiles[profile_number].size) - 1) << start;
+}
+
+nvml_status nvmlDeviceCreateGpuInstanceWithPlacement(nvml_device device, unsigned id,
+                                                     const struct nvml_placement* placement,
+                                                     nvml_gpu_instance* instance) {
+  unsigned number, i, taken = 0;
+  int legal = 0, free = -1;
+  ENTER(device);
+  read_parts();
+  if (device->gpu != MIG_GPU) return NVML_NOT_SUPPORTED;
+  for (number = 0; number < PROFILES && kProfiles[number].id != id;) ++number;
+  if (number == PROFILES) return NVML_BAD_ARGUMENT;
+  for (i = 0; i < kProfiles[number].start_count; ++i)
+    legal |= kProfiles[number].starts[i] == placement->start;
+  if (!legal || placement->size != kProfiles[number].size) return NVML_BAD_ARGUMENT;
+  for (i = 0; i < PARTS; ++i) {
+    if (parts[i].id != 0) taken |= slots_of(parts[i].profile_number, parts[i].start);
+    if (parts[i].id == 0 && free < 0) free = (int)i;
+  }
+  if (free < 0 || (taken & slots_of(number, placement->start)) != 0)
+    return NVML_INSUFFICIENT_RESOURCES;
+  parts[free].id = ++last_id;
+  parts[free].profile_number = number;
+  parts[free].start = placement->start;
+  parts[free].computes = 0;
+  *instance = &instances[free];
+  return NVML_OK;
+}
+
+/* Kinds of compute instance: of 1, 2, 3, 4 and 7 slices. */
+nvml_status nvmlGpuInstanceGetComputeInstanceProfileInfo(nvml_gpu_instance instance, unsigned kind,
+                                                         unsigned engines,
+                                                         struct nvml_compute_profile* profile) {
+  enter(__func__);
+  if (kind >= PROFILES || engines != 0 ||
+      kProfiles[kind].slices > kProfiles[parts[instance->part].profile_number].slices)
+    return NVML_NOT_SUPPORTED;
+  memset(profile, 0, sizeof *profile);
+  profile->id = kind;
+  profile->slice_count = kProfiles[kind].slices;
+  return NVML_OK;
+}
+
+nvml_status nvmlGpuInstanceCreateComputeInstance(nvml_gpu_instance instance, unsigned id,
+                                                 nvml_compute_instance* made) {
+  struct part* part = &parts[instance->part];
+  enter(__func__);
+  if (mode_is("no_compute_instances") || part->computes || id != part->profile_number)
+    return NVML_INSUFFICIENT_RESOURCES;
+  part->computes = 1;
+  write_parts();
+  *made = &computes[instance->part];
+  return NVML_OK;
+}
+
+nvml_status nvmlGpuInstanceGetComputeInstances(nvml_gpu_instance instance, unsigned id,
+                                               nvml_compute_instance* list, unsigned* count) {
+  const struct part* part = &parts[instance->part];
+  enter(__func__);
+  *count = part->computes && id == part->profile_number;
+  if (*count == 1) list[0] = &computes[instance->part];
+  return NVML_OK;
+}
+
+nvml_status nvmlComputeInstanceDestroy(nvml_compute_instance instance) {
+  enter(__func__);
+  if (mode_is("parts_in_use")) return NVML_IN_USE;
+  parts[instance->part].computes = 0;
+  return NVML_OK;
+}
+
+nvml_status nvmlGpuInstanceDestroy(nvml_gpu_instance instance) {
+  enter(__func__);
+  if (parts[instance->part].computes) return NVML_IN_USE;
+  parts[instance->part].id = 0;
+  write_parts();
+  return NVML_OK;
 }

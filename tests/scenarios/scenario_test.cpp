@@ -26,6 +26,8 @@
 //   backfill easy                            or conservative
 //   window NAME nodes=n1,n2 | domains=rack:r1 | labels=k:v   from=100 until=400
 //          or cron=30_2_*_*_* zone=America/New_York for=2h   (_ stands for a space)
+//   pool NAME gpus=8 least=0 most=4 boot=180s timeout=300s idle=60s   nodes NAME-1, …
+//   boots hangs fails boots    what becomes of the next boots
 //   schedule NAME cron=30_2_*_*_* zone=America/New_York gpu=8 …   submitted at these times
 //   schedules          what the store keeps of them
 //   consolidate                              blocked jobs may have others moved
@@ -409,6 +411,25 @@ class Player {
     }
     if (verb == "remove_queue") return world.remove_queue(words.at(0));
     if (verb == "window") return world.add_window(window_from(words.at(0), arguments)), "";
+    if (verb == "pool") {
+      NodePool pool;
+      pool.name = words.at(0);
+      pool.each = node_from("", arguments);
+      pool.least = arguments.number("least", 0);
+      pool.most = arguments.number("most", 1);
+      pool.boot_time = duration(arguments.text("boot"));
+      pool.boot_timeout = duration(arguments.text("timeout"));
+      pool.idle_timeout = duration(arguments.text("idle"));
+      return world.add_pool(std::move(pool)), "";
+    }
+    if (verb == "boots") {
+      std::vector<BootFate> fates;
+      for (const std::string& word : words)
+        fates.push_back(word == "hangs"   ? BootFate::kHangs
+                        : word == "fails" ? BootFate::kFails
+                                          : BootFate::kBoots);
+      return world.fail_boots(std::move(fates)), "";
+    }
     if (verb == "schedule") {
       const JobSpec job = job_from(arguments);
       return world.schedule({job.name, rule_from(arguments), job.tenant, {job}},

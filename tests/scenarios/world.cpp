@@ -47,8 +47,21 @@ class World::ScriptedFaults : public FaultPlan {
   std::uint64_t dirty_devices(std::uint64_t) override { return 0; }
   std::optional<NodeFault> next_node_fault(Instant, std::size_t) override { return std::nullopt; }
 
+  BootFate boot_fate() override {
+    if (boots.empty()) return BootFate::kBoots;
+    const BootFate fate = boots.front();
+    boots.erase(boots.begin());
+    return fate;
+  }
+
   int launches_to_fail = 0;
+  std::vector<BootFate> boots;  // the next ones
 };
+
+void World::fail_boots(std::vector<BootFate> fates) {
+  if (!loop_) open();
+  faults_->boots = std::move(fates);
+}
 
 void World::fail_launches(int count) {
   if (!loop_) open();
@@ -88,6 +101,7 @@ void World::open() {
   if (!cluster_) {
     auto faults = std::make_unique<ScriptedFaults>();
     faults_ = faults.get();
+    latencies_.pools = pools_;
     cluster_ =
         std::make_unique<SimulatedCluster>(node_specs_, latencies_, clock_, std::move(faults));
   }
@@ -108,6 +122,7 @@ void World::open() {
     for (const Decision& decision : decisions.list) noted_.emplace_back(at, decision);
   };
   control.windows = WindowCalendar(windows_);
+  control.pools = pools_;
   control.queues.queues = queue_specs_;
   if (control.queues.queues.empty()) control.queues.queues.push_back(QueueSpec{});
   auto policy = make_policy(options_.policy, {});
@@ -273,6 +288,12 @@ std::string World::describe(Instant at, const Decision& decision) const {
   } else if (const auto* drained = std::get_if<NodeDrained>(&decision)) {
     text += "drain " + loop_->engine().nodes()[drained->node.value].spec.name + ": " +
             reason_text(drained->reason);
+  } else if (const auto* boot = std::get_if<BootNode>(&decision)) {
+    text += "boot " + loop_->engine().nodes()[boot->node.value].spec.name;
+    if (!boot->job.is_none()) text += " for " + name_of(boot->job);
+  } else if (const auto* released = std::get_if<ReleaseNode>(&decision)) {
+    text += "release " + loop_->engine().nodes()[released->node.value].spec.name +
+            (released->cause == ReleaseCause::kIdle ? ": idle" : ": did not boot in time");
   }
   return text + "\n";
 }
@@ -384,6 +405,7 @@ std::string World::nodes() {
   std::string text;
   for (const NodeRecord& node : loop_->engine().nodes()) {
     text += node.spec.name + (node.up ? " up" : " down") + (node.drained ? " drained" : "");
+    if (!node.pool.empty()) text += " " + std::string(to_string(node.power));
     if (node.reason) text += ": " + reason_text(*node.reason);
     text += "\n";
   }

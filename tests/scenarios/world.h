@@ -35,6 +35,9 @@ class World {
   std::string put_queue(QueueSpec queue);
   std::string remove_queue(const std::string& name);
   void add_window(WindowRule rule) { windows_.push_back(std::move(rule)); }
+  void add_pool(NodePool pool) { pools_.push_back(std::move(pool)); }
+  // The next boots, each: "boots", "fails" or "hangs".
+  void fail_boots(std::vector<BootFate> fates);
   // Submitted at the times of the rule; they run so.
   void schedule(ScheduledJobs jobs, TaskTruth truth);
   void add_level(LevelLinks level) { levels_.push_back(std::move(level)); }
@@ -92,6 +95,7 @@ class World {
   std::vector<QueueSpec> queue_specs_;
   std::vector<LevelLinks> levels_;
   std::vector<WindowRule> windows_;
+  std::vector<NodePool> pools_;
   std::vector<ScheduledJobs> scheduled_;
   std::map<std::string, TaskTruth> scheduled_truths_;  // by the job's name
   SimulatedClusterOptions latencies_;

@@ -169,6 +169,13 @@ void add_gridfold(const LaunchOrder& order, const NodeSpec& node, const Role& ro
 
 }  // namespace
 
+std::string_view device_variable(std::string_view device_class) {
+  for (const auto& [each, name] : kDeviceVariables) {
+    if (each == device_class) return name;
+  }
+  return "";
+}
+
 Environment host_environment(char** environ) {
   Environment env{{"PATH", kDefaultPath}};
   for (; environ != nullptr && *environ != nullptr; ++environ) {

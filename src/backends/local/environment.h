@@ -24,12 +24,14 @@
 //
 // CUDA_VISIBLE_DEVICES and ASCEND_RT_VISIBLE_DEVICES name the real devices
 // held, and are empty when there are none, emulated ones included: a program
-// must not take cards that are not its own.
+// must not take cards that are not its own. Of a partition it is named instead,
+// once it is made (partition_keeper.h).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "control/backend.h"
 #include "model/node.h"
@@ -40,6 +42,9 @@ using Environment = std::map<std::string, std::string>;
 
 // The names of the host's environment that tasks get.
 Environment host_environment(char** environ);
+
+// The variable by which a vendor's library picks devices of this class, or "".
+std::string_view device_variable(std::string_view device_class);
 
 // `report` is the value of GRIDFOLD_REPORT; `host` comes from
 // host_environment(), `slice_library` from find_slice_library()

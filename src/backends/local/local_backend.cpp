@@ -61,6 +61,39 @@ Result<void> check_environment(const Environment& environment) {
 
 }  // namespace
 
+namespace {
+
+PartitionCalls calls_of(const std::shared_ptr<PluginHost>& plugins) {
+  return {.list = [plugins](const std::string& device) { return plugins->partitions(device); },
+          .make =
+              [plugins](const std::string& device, const std::string& profile, std::int32_t start) {
+                return plugins->make_partition(device, profile, start);
+              },
+          .remove =
+              [plugins](const std::string& device, const std::string& partition) {
+                return plugins->remove_partition(device, partition);
+              }};
+}
+
+// Of a task that takes part of a real device; emulated ones are in the books
+// alone.
+std::optional<TaskPartition> partition_of(const LaunchOrder& order, const NodeSpec& node) {
+  const Role& role = order.spec->role_of(order.task.index);
+  for (const DeviceRequest& request : role.each.devices) {
+    if (request.partition.empty()) continue;
+    for (std::size_t i = 0; i < node.devices.size(); ++i) {
+      const DeviceSpec& device = node.devices[i];
+      if ((order.devices >> i & 1) == 0 || device.device_class != request.device_class) continue;
+      if (device.origin != DeviceOrigin::kReal) continue;
+      return TaskPartition{device.uid, request.partition, order.start, "",
+                           std::string(device_variable(device.device_class))};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 LocalBackend::LocalBackend(LocalOptions options) : options_(std::move(options)) {
   if (options_.cgroups == CgroupUse::kWherePossible && is_safe_name(options_.instance)) {
     cgroups_ = CgroupParent::open(options_.instance);
@@ -118,9 +151,11 @@ Result<void> LocalBackend::open(EventSink sink) {
   std::vector<std::string> arguments = {"--state", options_.state, "--instance", options_.instance};
   if (options_.cgroups == CgroupUse::kNever) arguments.push_back("--no-cgroups");
   if (!options_.fail_at.empty()) arguments.insert(arguments.end(), {"--fail-at", options_.fail_at});
-  monitor_ = std::make_unique<Monitor>(
-      MonitorOptions{options_.state, options_.program, std::move(arguments), options_.node.name},
-      cgroups_);
+  MonitorOptions monitor{options_.state, options_.program, std::move(arguments), options_.node.name,
+                         nullptr};
+  if (options_.plugins)
+    monitor.partitions = std::make_unique<PartitionKeeper>(calls_of(options_.plugins));
+  monitor_ = std::make_unique<Monitor>(std::move(monitor), cgroups_);
   return monitor_->open(std::move(sink), {Event(NodeJoined{options_.node})});
 }
 
@@ -153,6 +188,7 @@ Result<ShimOrder> LocalBackend::shim_order(const LaunchOrder& order) const {
   out.stop_signal = stop.signal;
   out.stop_grace_ns = stop.grace.ns;
   out.devices = order.devices;
+  out.partition = partition_of(order, options_.node);
   if (auto fits = check_command(out.command); !fits) return fits.error();
   if (auto fits = check_environment(out.environment); !fits) return fits.error();
   if (auto fits = check_text("workdir", out.workdir); !fits) return fits.error();

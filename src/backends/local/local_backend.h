@@ -26,6 +26,7 @@
 #include "backends/local/files.h"
 #include "backends/local/records.h"
 #include "control/backend.h"
+#include "devices/plugin_host.h"
 
 namespace gridfold::local {
 
@@ -47,6 +48,9 @@ struct LocalOptions {
   // Holds tasks to their slices of a device; see slice_limits.h. Empty: there is
   // none, and slices are accounted only.
   std::string slice_library;
+  // Makes and removes the partitions of real devices that are given out in them.
+  // Null: there are none.
+  std::shared_ptr<PluginHost> plugins;
   // Tasks run as this user; as the daemon's when not set.
   std::optional<RunAs> run_as;
   CgroupUse cgroups = CgroupUse::kWherePossible;

@@ -56,6 +56,7 @@ Monitor::Monitor(MonitorOptions options, CgroupParent cgroups)
     : options_(std::move(options)), cgroups_(std::move(cgroups)) {}
 
 Monitor::~Monitor() {
+  options_.partitions.reset();  // answers to us no more
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -323,6 +324,8 @@ void Monitor::find_attempts() {
       const auto order = read_order(folder->get());
       if (!order) continue;  // forgotten, or never quite ordered
       const Key key{order->task, name->attempt};
+      if (options_.partitions && order->partition)
+        options_.partitions->hold(key, order->partition->uid);
       attempts_.try_emplace(key, Attempt{.name = *name, .may_have_stop = true, .inherited = true});
       unsettled_.insert(key);
     }
@@ -428,7 +431,31 @@ bool Monitor::end_tree(const AttemptName& name) const {
 
 // --- launching ---
 
+// The partition is made first, elsewhere: the driver may take seconds.
+void Monitor::prepare(const Key& key, const ShimOrder& order) {
+  preparing_.insert(key);
+  options_.partitions->provide(
+      key, {order.partition->device, order.partition->profile, order.partition->start},
+      [this, key, order](Result<std::string> uid) mutable {
+        post([this, key, order = std::move(order), uid = std::move(uid)]() mutable {
+          preparing_.erase(key);
+          if (!uid) return fail(key, uid.error().describe());
+          order.partition->uid = *uid;
+          order.environment[order.partition->variable] = *uid;
+          begin(key, order);
+        });
+      });
+}
+
+void Monitor::release_partition(const Key& key) {
+  if (options_.partitions) options_.partitions->release(key);
+}
+
 void Monitor::begin(const Key& key, const ShimOrder& order) {
+  if (order.partition && order.partition->uid.empty()) {
+    if (options_.partitions) return prepare(key, order);
+    return fail(key, "this node makes no partitions of its devices");
+  }
   const auto fresh = write_order(order);
   if (!fresh && fresh.error().kind == ErrorKind::kConflict)
     return refuse(key, fresh.error().message);
@@ -439,6 +466,7 @@ void Monitor::begin(const Key& key, const ShimOrder& order) {
   if (!fresh) return fail(key, fresh.error().message);
   if (!*fresh) {
     // Had its end before and was forgotten: not started again.
+    release_partition(key);
     const std::lock_guard lock(mutex_);
     attempts_.erase(key);
     return;
@@ -478,6 +506,7 @@ void Monitor::request(const Key& key, const AttemptName& name) {
 
 // An order of an older attempt has no effect and leaves no trace.
 void Monitor::refuse(const Key& key, const std::string& message) {
+  release_partition(key);
   {
     const std::lock_guard lock(mutex_);
     attempts_.erase(key);
@@ -491,6 +520,7 @@ void Monitor::fail(const Key& key, const std::string& message) {
   status.message = message;
   Attempt* attempt = find(key);
   if (attempt == nullptr) return;
+  release_partition(key);
   if (const auto folder = folder_of(attempt->name)) (void)write_status(folder->get(), status);
   AttemptStatus before;
   {
@@ -529,6 +559,7 @@ void Monitor::look(const Key& key) {
     before = std::exchange(attempt->status, *now);
   }
   if (now->is_over()) {
+    release_partition(key);
     if (attempt->watch >= 0) {
       ::inotify_rm_watch(folders_.get(), attempt->watch);
       by_watch_.erase(attempt->watch);
@@ -558,7 +589,7 @@ void Monitor::tell(const Key& key, const AttemptStatus& before, const AttemptSta
 void Monitor::ask_to_stop(const Key& key, StopRequest request) {
   Attempt* attempt = find(key);
   if (attempt == nullptr || attempt->status.is_over()) return;
-  if (unbegun_.contains(key)) {
+  if (unbegun_.contains(key) || preparing_.contains(key)) {
     unasked_[key] = request;
     return;
   }

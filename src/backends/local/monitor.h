@@ -21,6 +21,7 @@
 #include "backends/local/cgroup.h"
 #include "backends/local/files.h"
 #include "backends/local/nursery.h"
+#include "backends/local/partition_keeper.h"
 #include "backends/local/records.h"
 #include "backends/local/report_file.h"
 #include "control/backend.h"
@@ -32,6 +33,8 @@ struct MonitorOptions {
   std::string program;                 // the binary with the shim in it
   std::vector<std::string> arguments;  // for it, after "shim"
   std::string node;
+  // Makes the partitions that orders ask for; null: there are none.
+  std::unique_ptr<PartitionKeeper> partitions;
 };
 
 class Monitor {
@@ -81,6 +84,7 @@ class Monitor {
   void find_attempts();
   void remove_stray_groups();
   void begin(const Key& key, const ShimOrder& order);
+  void prepare(const Key& key, const ShimOrder& order);
   Result<bool> write_order(const ShimOrder& order);
   void refuse(const Key& key, const std::string& message);
   void fail(const Key& key, const std::string& message);
@@ -98,11 +102,12 @@ class Monitor {
   void read_reports();
   void try_again();
   void drop(const Key& key);
+  void release_partition(const Key& key);
 
   Result<FileDescriptor> folder_of(const AttemptName& name) const;
   Attempt* find(const Key& key);
 
-  const MonitorOptions options_;
+  MonitorOptions options_;  // constant but for the end of `partitions`
   const CgroupParent cgroups_;
   std::function<void(Event)> sink_;  // constant once open
   FileDescriptor tasks_;             // STATE/tasks, constant once open
@@ -127,6 +132,7 @@ class Monitor {
   std::set<Key> unsettled_;
   std::set<Key> unwatched_;
   std::map<Key, ShimOrder> unbegun_;
+  std::set<Key> preparing_;  // their partition is being made
   std::map<Key, StopRequest> unasked_;
   std::thread thread_;
 };

@@ -72,6 +72,13 @@ void read_order_fields(const Json& json, ShimOrder& order) {
   order.stop_signal = json.at("stop_signal").get<std::string>();
   order.stop_grace_ns = json.at("stop_grace_ns").get<std::int64_t>();
   order.devices = json.at("devices").get<std::uint64_t>();
+  if (json.contains("partition")) {
+    const auto& part = json.at("partition");
+    order.partition =
+        TaskPartition{part.at("device").get<std::string>(), part.at("profile").get<std::string>(),
+                      part.at("start").get<std::int32_t>(), part.at("uid").get<std::string>(),
+                      part.at("variable").get<std::string>()};
+  }
 }
 
 template <class Parse>
@@ -157,7 +164,17 @@ std::string to_json(const ShimOrder& order) {
   json.key("log_limit_bytes").number(order.log_limit_bytes);
   json.key("stop_signal").string(order.stop_signal);
   json.key("stop_grace_ns").number(order.stop_grace_ns);
-  json.key("devices").number(order.devices).end_object();
+  json.key("devices").number(order.devices);
+  if (order.partition) {
+    json.key("partition").begin_object().key("device").string(order.partition->device);
+    json.key("profile")
+        .string(order.partition->profile)
+        .key("start")
+        .number(order.partition->start);
+    json.key("uid").string(order.partition->uid);
+    json.key("variable").string(order.partition->variable).end_object();
+  }
+  json.end_object();
   return out;
 }
 

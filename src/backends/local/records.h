@@ -74,6 +74,15 @@ struct StagedContent {
   bool executable = false;
 };
 
+// The partition of a real device that a task runs in.
+struct TaskPartition {
+  std::string device;  // uid
+  std::string profile;
+  std::int32_t start = 0;
+  std::string uid;       // empty: not yet made
+  std::string variable;  // of the environment, that names it to the program
+};
+
 // The whole of what a shim must know.
 struct ShimOrder {
   TaskId task;
@@ -89,6 +98,7 @@ struct ShimOrder {
   std::string stop_signal = "TERM";
   std::int64_t stop_grace_ns = 0;
   std::uint64_t devices = 0;
+  std::optional<TaskPartition> partition;
 };
 
 struct ShimIdentity {

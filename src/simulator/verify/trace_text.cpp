@@ -78,6 +78,8 @@ std::string decision_text(const Decision& decision, std::span<const NodeRecord> 
             return text;
           },
           [&](const NodeDrained& d) { return "drain " + name(d.node) + " " + to_json(d.reason); },
+          [&](const BootNode& d) { return "boot " + name(d.node); },
+          [&](const ReleaseNode& d) { return "release " + name(d.node); },
       },
       decision);
 }

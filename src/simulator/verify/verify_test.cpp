@@ -86,6 +86,15 @@ TEST(Verify, DecisionsAreTheSameOnEveryBuild) {
   if (std::getenv("GRIDFOLD_REWRITE") != nullptr) std::ofstream(path) << rewritten;
 }
 
+// Each of these once broke something that no other of the first thousands did.
+TEST(Verify, SeedsThatOnceFailedPass) {
+  for (const std::uint64_t seed : {657, 757, 1561, 1958, 2117, 2957, 3957, 4797}) {
+    const RunResult result = run_seed(request_of(seed));
+    EXPECT_FALSE(result.violation)
+        << "seed " << seed << ": " << result.violation->invariant << " " << result.violation->text;
+  }
+}
+
 TEST(Verify, ARunCanEndAtAnEventAndLeaveActionsOut) {
   RunRequest request = request_of(3);
   request.until = 40;

@@ -193,6 +193,7 @@ void add_commands(Cli& cli) {
   add_job_wait_command(cli, *job);
   add_job_explain_command(cli, *job);
   add_job_action_commands(cli, *job);
+  add_job_set_command(cli, *job);
   add_node_commands(cli);
   add_config_commands(cli);
   add_queue_commands(cli);

@@ -78,6 +78,7 @@ void add_config_commands(Cli& cli);
 void add_job_submit_command(Cli& cli, CLI::App& job);
 void add_job_list_commands(Cli& cli, CLI::App& job);    // list, get
 void add_job_action_commands(Cli& cli, CLI::App& job);  // cancel, hold, release, requeue
+void add_job_set_command(Cli& cli, CLI::App& job);
 void add_job_wait_command(Cli& cli, CLI::App& job);
 void add_job_explain_command(Cli& cli, CLI::App& job);
 void add_job_logs_command(Cli& cli, CLI::App& job);

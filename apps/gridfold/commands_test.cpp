@@ -14,15 +14,19 @@
 #include <set>
 #include <sstream>
 
+#include "apps/gridfold/class_text.h"
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/communication_text.h"
 #include "apps/gridfold/config.h"
+#include "apps/gridfold/config_origin.h"
 #include "apps/gridfold/daemon.h"
+#include "apps/gridfold/doctor_text.h"
 #include "apps/gridfold/follow.h"
 #include "apps/gridfold/job_source.h"
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/placement_text.h"
 #include "apps/gridfold/start_text.h"
+#include "apps/gridfold/unknown_device_text.h"
 #include "apps/gridfold/what_if.h"
 #include "apps/gridfold/what_if_text.h"
 #include "model/why_here.h"
@@ -36,7 +40,7 @@ namespace {
 // All codes there are: they count up from 0.
 std::vector<ReasonCode> all_codes() {
   std::vector<ReasonCode> codes;
-  for (int i = 0; i <= static_cast<int>(ReasonCode::kDeviceDirty); ++i)
+  for (int i = 0; i <= static_cast<int>(ReasonCode::kArrayLimit); ++i)
     codes.push_back(static_cast<ReasonCode>(i));
   return codes;
 }
@@ -297,6 +301,78 @@ TEST(ReasonText, PlacesAndPartitionsHaveTheirOwnWords) {
             "No node has a device that is split and has partitions 9g.");
 }
 
+TEST(ReasonText, LimitsOfModelsThatWouldDoTogetherSaySo) {
+  const std::vector<Reason::Param> params{{"queue", "q"},
+                                          {"resource", "gpu:A"},
+                                          {"need", std::int64_t{3000}},
+                                          {"limit", std::int64_t{2000}},
+                                          {"models", "gpu:A=2,gpu:H=2"}};
+  EXPECT_EQ(reason_text("ExceedsQuotaMax", params, Language::kEnglish),
+            "Needs 3 of one model, for models are not mixed within a job; of those it accepts, "
+            "queue q allows at most gpu:A=2,gpu:H=2.");
+  EXPECT_EQ(reason_text("ExceedsQuotaMax", params, Language::kChinese),
+            "作业内不混用设备型号，需要同一型号 3；在可接受的型号中，队列 q 最多允许 "
+            "gpu:A=2,gpu:H=2。");
+}
+
+TEST(ReasonText, APromiseSaysWhatItGoesBy) {
+  const std::vector<Reason::Param> params{
+      {"at_ns", std::int64_t{0}}, {"nodes", std::int64_t{1}}, {"basis", "history"}};
+  EXPECT_EQ(reason_text("Reserved", params, Language::kEnglish),
+            "Room on 1 node is reserved for it; it starts at 1970-01-01T00:00:00Z at the latest, "
+            "by what earlier runs took.");
+  EXPECT_EQ(reason_text("Reserved", params, Language::kChinese),
+            "已在 1 个节点上为其预留资源；按以往的运行时间推算，最迟于 1970-01-01T00:00:00Z "
+            "启动。");
+}
+
+TEST(ClassText, SaysByWhatItWasChosen) {
+  JobView job;
+  job.workload_class = "train";
+  EXPECT_EQ(class_text(job, Language::kEnglish), "train");
+  job.class_from = {"other", 1, 8, 0, false};
+  EXPECT_EQ(class_text(job, Language::kEnglish), "train (from: 8 devices, no ports)");
+  EXPECT_EQ(class_text(job, Language::kChinese), "train（依据：8 个设备，无端口）");
+  job.workload_class = "infer";
+  job.class_from = {"ports", 4, 1, 1, true};
+  EXPECT_EQ(class_text(job, Language::kEnglish),
+            "infer (from: elastic, 4 tasks, 1 device, 1 port)");
+}
+
+TEST(UnknownDeviceText, NamesWhatWasMeant) {
+  const UnknownDevice unknown{"a", "gpu:H10O", "gpu:H100-SXM5-80GB"};
+  EXPECT_EQ(unknown_device_text(unknown, Language::kEnglish),
+            "queue a names gpu:H10O, which no node has: it has no effect (did you mean "
+            "gpu:H100-SXM5-80GB?)");
+  EXPECT_NE(unknown_device_text(unknown, Language::kChinese).find("gpu:H100"), std::string::npos);
+}
+
+TEST(DoctorText, FixesAreSaidInChineseToo) {
+  DiagnosisView diagnosis;
+  diagnosis.since = diagnosis.until = Instant{};
+  DiagnosisView::Finding finding{"input_bound", 10, 0.1, 12, {}};
+  finding.fixes.push_back({"faster_input",
+                           "gridfold job explain JOB; more",
+                           {{"step_share_millionths", std::int64_t{50'000}}},
+                           0,
+                           {}});
+  finding.fixes.push_back(
+      {"queue_limit",
+       "configuration: …",
+       {{"queue", "a"}, {"resource", "gpu"}, {"limit_thousandths", std::int64_t{8500}}},
+       0,
+       {}});
+  finding.fixes.push_back({"undrain_node", "gridfold node undrain n1", {{"node", "n1"}}, 0, {}});
+  diagnosis.findings.push_back(finding);
+  const std::string english = doctor_text(diagnosis, Language::kEnglish);
+  EXPECT_NE(english.find("gridfold job explain JOB; more"), std::string::npos);
+  const std::string chinese = doctor_text(diagnosis, Language::kChinese);
+  EXPECT_NE(chinese.find("直到 input_seconds 不超过 step_seconds 的 5%"), std::string::npos)
+      << chinese;
+  EXPECT_NE(chinese.find("devices = { gpu = \"8.5\" }"), std::string::npos) << chinese;
+  EXPECT_NE(chinese.find("gridfold node undrain n1"), std::string::npos);
+}
+
 TEST(ReasonText, MaintenanceSaysWhenAndWhatIsKnownOfTheJob) {
   std::vector<Reason::Param> params{{"window", "disks"},
                                     {"nodes", std::int64_t{3}},
@@ -387,7 +463,7 @@ TEST(ReasonText, OneOfAThingIsSingular) {
   EXPECT_EQ(placed(1), "Room was found for 1 task; starting.");
   EXPECT_EQ(placed(11), "Room was found for 11 tasks; starting.");
   EXPECT_EQ(reason_text("BehindInQueue", {{"position", std::int64_t{1}}}, Language::kEnglish),
-            "Behind 1 other job in the queue.");
+            "Number 1 in the queue.");
   EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a"}}, Language::kEnglish),
             "Waits for 1 job to give back devices.");
   EXPECT_EQ(reason_text("PreemptionPending", {{"victims", "id-a,id-b"}}, Language::kEnglish),
@@ -533,6 +609,38 @@ TEST(Config, ReadsSharesAndLimitsOfQueues) {
   EXPECT_EQ(queue.guaranteed.devices.at("gpu"), 4000);
   EXPECT_EQ(queue.each_tenant.running_jobs.bound(), 2);
   EXPECT_EQ(queue.each_tenant.devices.at("gpu"), 1500);
+}
+
+TEST(Config, EachValueSaysWhereItIsFrom) {
+  const std::string path = testing::TempDir() + "gridfold-origin.toml";
+  std::ofstream(path) << "policy = \"fgd\"\nbackfill = \"easy\"\n\n[[queues]]\nname = \"a\"\n"
+                         "devices = { gpu = \"8\" }\n[policy_settings]\nwindow = \"7\"\n";
+  setenv("GRIDFOLD_NODE", "n1", 1);
+  CLI::App app;
+  Cli cli{app};
+  DaemonFlags flags;
+  flags.config = path;
+  flags.listen = "127.0.0.1:8080";
+  flags.node = "n1";  // as CLI11 gives it, from the variable
+  flags.settings = {"policy.window=9"};
+  const auto entries = config_entries(cli, flags);
+  unsetenv("GRIDFOLD_NODE");
+  std::filesystem::remove(path);
+  ASSERT_TRUE(entries) << entries.error().describe();
+  std::map<std::string, std::string> found;
+  for (const ConfigEntry& entry : *entries)
+    found[entry.key] = entry.value + " " + std::string(to_string(entry.origin)) + " " + entry.where;
+  EXPECT_EQ(found["policy"], "'fgd' file " + path + ":1");
+  EXPECT_EQ(found["backfill"], "'easy' file " + path + ":2");
+  EXPECT_EQ(found["queues[0].devices.gpu"], "'8' file " + path + ":6");
+  EXPECT_EQ(found["listen"], "'127.0.0.1:8080' flag --listen");
+  EXPECT_EQ(found["node"], "'n1' environment GRIDFOLD_NODE");
+  EXPECT_EQ(found["policy_settings.window"], "'9' flag --set");
+  EXPECT_EQ(found["reconcile_interval"], "'30s' default ");
+  EXPECT_EQ(found["consolidate"], "false default ");
+  EXPECT_EQ(found.count("queues[0].name"), 1u);
+  EXPECT_EQ(found.count("devices"), 0u);  // has no value
+  EXPECT_EQ(entries->front().key, "state");
 }
 
 TEST(Config, MistakesNameTheirPlace) {

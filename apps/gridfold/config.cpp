@@ -552,7 +552,7 @@ Result<void> read_config_text(std::string_view text, DaemonConfig& config) {
   return read_queues(root, config.queues.queues);
 }
 
-Result<void> read_config_file(const std::string& path, DaemonConfig& config) {
+Result<std::string> config_file_text(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rbe");
   if (!file) return from_errno(errno, "open " + path);
   std::string text;
@@ -565,7 +565,13 @@ Result<void> read_config_file(const std::string& path, DaemonConfig& config) {
   std::fclose(file);
   if (failed) return internal("read " + path + " failed");
   if (text.size() > kMaxFileBytes) return Error{ErrorKind::kLimit, path + " is larger than 1 MiB"};
-  auto done = read_config_text(text, config);
+  return text;
+}
+
+Result<void> read_config_file(const std::string& path, DaemonConfig& config) {
+  const auto text = config_file_text(path);
+  if (!text) return text.error();
+  auto done = read_config_text(*text, config);
   if (!done) return done.error().with_context(path);
   return {};
 }

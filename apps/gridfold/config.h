@@ -112,6 +112,7 @@ struct DaemonConfig {
 //
 // An unknown key is an error that names the nearest known one.
 Result<void> read_config_file(const std::string& path, DaemonConfig& config);
+Result<std::string> config_file_text(const std::string& path);
 Result<void> read_config_text(std::string_view text, DaemonConfig& config);
 
 // Whether a daemon would start with it, as far as that can be told beside one:

@@ -10,6 +10,7 @@
 #include <future>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "accounting/effective_account.h"
 #include "api/access.h"
@@ -21,6 +22,7 @@
 #include "apps/gridfold/output.h"
 #include "apps/gridfold/scheduled.h"
 #include "apps/gridfold/solve_thread.h"
+#include "apps/gridfold/unknown_device_text.h"
 #include "backends/local/environment.h"
 #include "backends/local/local_backend.h"
 #include "backends/local/slice_limits.h"
@@ -263,6 +265,10 @@ Result<void> Daemon::Parts::start_loop(const DaemonConfig& config) {
                                     *store, *backend, *solver, clock);
   engine = &loop->engine();
   if (auto started = loop->start(relay.sink()); !started) return started;
+  std::set<std::string> models = models_of(engine->nodes());
+  add_models_of(machine.node, models);  // which the loop's first turn takes in
+  for (const UnknownDevice& unknown : unknown_devices(config.queues.queues, models))
+    notes.push_back(unknown_device_text(unknown, Language::kEnglish));
   thread = std::make_unique<LoopThread>(std::move(loop));
   relay.attach(*thread);
   return {};
@@ -356,6 +362,16 @@ Result<std::vector<std::string>> Daemon::reload() {
 std::uint16_t Daemon::port() const { return parts_->server->port(); }
 std::string Daemon::node_summary() const { return summary_of(parts_->machine.node); }
 const std::vector<std::string>& Daemon::notes() const { return parts_->notes; }
+
+std::vector<std::string> Daemon::queue_notes() const {
+  return parts_->thread->call([](ControlLoop& loop) {
+    std::vector<std::string> notes;
+    const Engine& engine = loop.engine();
+    for (const auto& unknown : unknown_devices(engine.queues(), models_of(engine.nodes())))
+      notes.push_back(unknown_device_text(unknown, Language::kEnglish));
+    return notes;
+  });
+}
 
 std::int64_t Daemon::running_tasks() const {
   return parts_->thread->call([](ControlLoop& loop) {

@@ -36,6 +36,8 @@ class Daemon {
   std::string node_summary() const;
   // What a person should know: devices in trouble, limits that are only accounted.
   const std::vector<std::string>& notes() const;
+  // What queues name and no node has.
+  std::vector<std::string> queue_notes() const;
   std::int64_t running_tasks() const;
   // Asks every live job to end; live_jobs() tells when all have.
   void cancel_all();

@@ -1,6 +1,5 @@
 // gridfold doctor: why the grid did less than it could, and what would change it.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "apps/gridfold/doctor_text.h"
 #include "apps/gridfold/output.h"
@@ -12,12 +11,8 @@ int examine(const Cli& cli) {
   return with_client(cli, [&](Client& client) {
     const auto got = client.diagnosis();
     if (!got) return report(got.error());
-    if (cli.format() != OutputFormat::kTable) {
-      print_item(cli.format(), {got->json, "doctor"});
-    } else {
-      std::fputs(doctor_text(*got, cli.language()).c_str(), stdout);
-    }
-    return kExitOk;
+    return print_document(cli, {got->json, "doctor"},
+                          [&] { return doctor_text(*got, cli.language()); });
   });
 }
 

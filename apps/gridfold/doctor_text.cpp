@@ -9,6 +9,8 @@
 namespace gridfold {
 namespace {
 
+using std::string_view_literals::operator""sv;
+
 struct Words {
   std::string_view key, english, chinese;
 };
@@ -21,7 +23,7 @@ constexpr std::array kCauses = {
     Words{"input_bound", "steps wait for what they read", "训练步在等待输入数据"},
     Words{"network_bound", "steps wait for other tasks", "训练步在等待其他任务（网络）"},
     Words{"gang_wait", "devices stand idle for gangs that are not complete",
-          "设备为尚未凑齐的成组作业空等"},
+          "设备空等尚未凑齐的任务组"},
     Words{"faults", "nodes or devices are out of order", "节点或设备发生故障"},
     Words{"too_few", "there are not enough devices", "设备确实不足"},
 };
@@ -51,8 +53,67 @@ std::string names_of(const DiagnosisView::Fix& fix) {
   return text;
 }
 
+// The commands stay as they are; what is said around them is not.
+constexpr std::array kChineseFixes = {
+    std::pair{"any_model"sv, "作业文件：去掉 each.gpu_model"sv},
+    std::pair{"fewer_cores"sv, "作业文件：调低 each.cpu 和 each.memory"sv},
+    std::pair{"any_domain"sv, "作业文件：把 topology 的 require 改为 {prefer: LEVEL}"sv},
+    std::pair{"fewer_devices"sv, "作业文件：把 each.gpu 调低到实际用到的数量"sv},
+    std::pair{
+        "faster_input"sv,
+        "gridfold job explain JOB；增加数据加载进程，或把数据副本放得更近，直到 input_seconds "
+        "不超过 step_seconds 的 <share>"sv},
+    std::pair{
+        "faster_network"sv,
+        "gridfold job explain JOB；在作业文件中写 topology: {require: LEVEL}，或换用更快的链路，"
+        "直到 sync_seconds 不超过 step_seconds 的 <share>"sv},
+    std::pair{
+        "queue_limit"sv,
+        "配置文件：[[queues]] name = \"<queue>\", devices = { <resource> = \"<limit>\" }，然后执行 "
+        "gridfold config reload；可先试算：gridfold what-if --queue-limit "
+        "<queue>:<resource>=<limit>"sv},
+    std::pair{"repair_node"sv,
+              "gridfold node drain <node>；修复后执行：gridfold node undrain <node>"sv},
+    std::pair{"plan"sv, "配置文件：backfill = \"<backfill>\", run_times = \"<run_times>\""sv},
+    std::pair{"consolidate"sv, "配置文件：consolidate = true"sv},
+};
+
+std::string value_of(const DiagnosisView::Fix& fix, std::string_view name) {
+  const auto is = [&](std::string_view key) {
+    return [key](const Reason::Param& param) { return param.first == key; };
+  };
+  const auto find = [&](std::string_view key) {
+    return std::find_if(fix.params.begin(), fix.params.end(), is(key));
+  };
+  if (name == "share" || name == "limit") {
+    const auto it = find(name == "share" ? "step_share_millionths" : "limit_thousandths");
+    const auto* number = it == fix.params.end() ? nullptr : std::get_if<std::int64_t>(&it->second);
+    if (number == nullptr) return "?";
+    return name == "share" ? std::to_string(*number / 10'000) + "%" : thousandths(*number);
+  }
+  const auto it = find(name);
+  const auto* text = it == fix.params.end() ? nullptr : std::get_if<std::string>(&it->second);
+  return text == nullptr ? "?" : *text;
+}
+
+std::string fix_text(const DiagnosisView::Fix& fix, bool chinese) {
+  const auto known = std::find_if(kChineseFixes.begin(), kChineseFixes.end(),
+                                  [&](const auto& entry) { return entry.first == fix.kind; });
+  if (!chinese || known == kChineseFixes.end()) return fix.command;
+  std::string_view rest = known->second;
+  std::string text;
+  while (true) {
+    const auto open = rest.find('<');
+    text += rest.substr(0, open);
+    if (open == std::string_view::npos) return text;
+    const auto close = rest.find('>', open);
+    text += value_of(fix, rest.substr(open + 1, close - open - 1));
+    rest.remove_prefix(close + 1);
+  }
+}
+
 std::string fix_line(const DiagnosisView::Fix& fix, bool chinese) {
-  std::string text = "     " + fix.command + "\n";
+  std::string text = "     " + fix_text(fix, chinese) + "\n";
   if (fix.jobs == 0) return text;
   const std::string names = names_of(fix);
   text += chinese ? "     涉及 " + std::to_string(fix.jobs) + " 个作业"
@@ -68,7 +129,7 @@ std::string finding_text(const DiagnosisView::Finding& finding, std::size_t numb
   const std::string ratio = share(finding.ratio, 1);
   if (chinese)
     text += "：" + std::string(buy ? "可多完成 " : "可收回 ") + amount + " 设备小时（占供给的 " +
-            ratio + "），账上见 " + hours(finding.seen) + " 设备小时\n";
+            ratio + "），账目中可见 " + hours(finding.seen) + " 设备小时\n";
   else
     text += ": " + amount + " device-hours " + (buy ? "more work" : "back") + " (" + ratio +
             " of what was supplied); " + hours(finding.seen) + " seen in the account\n";
@@ -92,7 +153,7 @@ std::string unknowns(const DiagnosisView& diagnosis, bool chinese) {
                           std::to_string(diagnosis.jobs) + " jobs run is a guess.\n";
   if (!diagnosis.complete)
     text +=
-        chinese ? "事件数用尽，推演未到终点。\n" : "A replay ran out of events before the end.\n";
+        chinese ? "回放的事件数用尽，未到终点。\n" : "A replay ran out of events before the end.\n";
   return text;
 }
 

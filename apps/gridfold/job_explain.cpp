@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "apps/gridfold/class_text.h"
 #include "apps/gridfold/communication_text.h"
 #include "apps/gridfold/job_output.h"
 #include "apps/gridfold/placement_text.h"
@@ -15,6 +16,10 @@ std::string explanation(const ExplainView& explain, Language language) {
   const auto& job = explain.job;
   std::string text = "job " + std::to_string(job.number) + " (" + job.name + ") is " +
                      coloured(job.state, colour_of_state(job.state)) + "\n";
+  if (job.class_from) {
+    text += (language == Language::kChinese ? "  类别 " : "  class ") + class_text(job, language) +
+            "\n";
+  }
   for (const auto& reason : explain.reasons) {
     text += "  " + reason_sentence(reason, language);
     if (reason.never)

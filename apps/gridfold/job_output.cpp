@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "apps/gridfold/class_text.h"
+
 namespace gridfold {
 namespace {
 
@@ -101,8 +103,10 @@ std::string describe_job(const JobView& job, Instant now, Language language) {
   add("id", job.id);
   add("state", coloured(job.state, colour_of_state(job.state)));
   if (job.reason) add("why", reason_sentence(*job.reason, language));
-  add("class",
-      job.workload_class + ", queue " + job.queue + ", priority " + std::to_string(job.priority));
+  add("class", class_text(job, language) + ", queue " + job.queue + ", priority " +
+                   std::to_string(job.priority));
+  if (job.array_limit > 0)
+    add("array", "at most " + std::to_string(job.array_limit) + " of its jobs at a time");
   add("submitted", time_text(job.submitted_at, now));
   add("started", time_text(job.started_at, now));
   add("ended", time_text(job.ended_at, now));

@@ -150,6 +150,14 @@ void print_item(OutputFormat format, const Item& item) {
   }
 }
 
+int print_document(const Cli& cli, const Item& item, const std::function<std::string()>& text) {
+  if (cli.format() == OutputFormat::kTable)
+    std::fputs(text().c_str(), stdout);
+  else
+    print_item(cli.format(), item);
+  return kExitOk;
+}
+
 std::string json_to_yaml(const std::string& json) {
   std::string out;
   append_yaml(Json::parse(json), 0, out);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ struct Item {
 void print_items(OutputFormat format, std::string_view key, const std::vector<Item>& items);
 // Prints one document in any format but kTable.
 void print_item(OutputFormat format, const Item& item);
+
+// One document as the format asks: for people its text, which is only made then.
+int print_document(const Cli& cli, const Item& item, const std::function<std::string()>& text);
 
 std::string json_to_yaml(const std::string& json);
 // The document with line breaks and two spaces a level.

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "apps/gridfold/output.h"
+#include "apps/gridfold/unknown_device_text.h"
 #include "base/units.h"
 
 namespace gridfold {
@@ -53,6 +54,10 @@ int list(const Cli& cli) {
                      share(queue.used_cpu_millicores, queue.limit_cpu_millicores), memory(queue),
                      devices(queue)});
     std::fputs(table.text(!cli.no_headers).c_str(), stdout);
+    for (const auto& queue : queues->queues) {
+      for (const UnknownDevice& unknown : queue.unknown_devices)
+        remark(cli, unknown_device_text(unknown, cli.language()));
+    }
     return kExitOk;
   });
 }

@@ -49,7 +49,7 @@ constexpr Sentence kSentences[] = {
      "队列按份额轮流：{queue} 按权重已占集群的百万分之 {share}，份额更小的队列优先。"},
     {ReasonCode::kReserved,
      "Room on {nodes} nodes is reserved for it; it starts at {at_ns} at the latest, by {basis}.",
-     "已在 {nodes} 个节点上为其预留资源；依据{basis}，最迟于 {at_ns} 启动。"},
+     "已在 {nodes} 个节点上为其预留资源；按{basis}推算，最迟于 {at_ns} 启动。"},
     {ReasonCode::kWouldDelayReservation,
      "Would fit now, but runs too long: job {job} has room reserved from {at_ns} on.",
      "目前可以放下，但运行时间过长：作业 {job} 已预留 {at_ns} 起的资源。"},
@@ -66,8 +66,7 @@ constexpr Sentence kSentences[] = {
      "每种资源都有空闲，但没有地方能同时放下全部。"},
     {ReasonCode::kGangIncomplete, "{have} of the gang's {need} tasks would fit now.",
      "任务组需要 {need} 个任务，目前只能放下 {have} 个。"},
-    {ReasonCode::kBehindInQueue, "Behind {position} other jobs in the queue.",
-     "队列中前面还有 {position} 个作业。"},
+    {ReasonCode::kBehindInQueue, "Number {position} in the queue.", "在队列中排第 {position} 位。"},
     {ReasonCode::kDependencyPending, "Waits for job {job} to end.", "等待作业 {job} 结束。"},
     {ReasonCode::kHeld, "Held by {by} until it is released.", "被 {by} 暂停，等待释放。"},
     {ReasonCode::kNodeDraining, "Node {node} is being drained.", "节点 {node} 正在排空。"},
@@ -97,8 +96,8 @@ constexpr Sentence kSentences[] = {
     {ReasonCode::kShed, "{tasks} tasks beyond the gang's minimum were stopped for job {by}.",
      "为作业 {by} 停止了任务组最少数量之外的 {tasks} 个任务。"},
     {ReasonCode::kVictimsSafe,
-     "May stop {victims}, but they were stopped before and are safe until {until_ns}.",
-     "可以停止 {victims}，但它们曾被停止过，在 {until_ns} 之前受保护。"},
+     "May stop {victims} jobs, but they were stopped before and are safe until {until_ns}.",
+     "有权停止 {victims} 个作业，但它们此前已被停止过，在 {until_ns} 之前受保护。"},
     {ReasonCode::kHeldBack,
      "{held_back} of the {free} free {device_class} devices are held back: other work may need "
      "them "
@@ -115,9 +114,12 @@ constexpr Sentence kSentences[] = {
      "What its gang had lost was not found within {after_ns}; its other places are no longer kept.",
      "{after_ns} 内未能为任务组找回所失去的位置；其余位置不再保留。"},
     {ReasonCode::kWaitsForRole, "{tasks} tasks hold their places and start once role {role} runs.",
-     "{tasks} 个任务已占有位置，待角色 {role} 运行后启动。"},
+     "{tasks} 个任务已占好位置，待角色 {role} 运行后启动。"},
     {ReasonCode::kRoleDown, "Role {role}, which others start after, did not run for {after_ns}.",
      "其他角色所依赖的角色 {role} 已有 {after_ns} 未运行。"},
+    {ReasonCode::kArrayLimit,
+     "At most {limit} jobs of its array at a time: {started} are started, {ahead} are before it.",
+     "该作业数组同时最多运行 {limit} 个作业：已启动 {started} 个，排在它前面的有 {ahead} 个。"},
     {ReasonCode::kWaitsForBoot,
      "Waits for {nodes} nodes of pool {pool} to boot, expected at {at_ns}.",
      "等待节点池 {pool} 的 {nodes} 个节点启动，预计 {at_ns} 就绪。"},
@@ -206,6 +208,32 @@ constexpr Sentence kOfPartitions[] = {
     {ReasonCode::kNoMatchingNode,
      "No node has a device that is split and has partitions {profile}.",
      "没有任何节点拥有可划分出 {profile} 分区的设备。"},
+};
+
+// Limits of models, of which several would do together: a job's tasks that may have
+// either are all given one of them.
+constexpr Sentence kOfModels[] = {
+    {ReasonCode::kExceedsQuotaMax,
+     "Needs {need} of one model, for models are not mixed within a job; of those it accepts, queue "
+     "{queue} allows at most {models}.",
+     "作业内不混用设备型号，需要同一型号 {need}；在可接受的型号中，队列 {queue} 最多允许 "
+     "{models}。"},
+    {ReasonCode::kQuotaInUse,
+     "Needs {need} of one model, for models are not mixed within a job; of those it accepts, queue "
+     "{queue} has {models} left.",
+     "作业内不混用设备型号，需要同一型号 {need}；在可接受的型号中，队列 {queue} 仅剩 {models}。"},
+    {ReasonCode::kExceedsTenantQuotaMax,
+     "Needs {need} of one model, for models are not mixed within a job; of those it accepts, each "
+     "tenant of queue {queue} may have at most {models}.",
+     "作业内不混用设备型号，需要同一型号 {need}；在可接受的型号中，队列 {queue} 的每个租户最多可用 "
+     "{models}。"},
+    {ReasonCode::kTenantQuotaInUse,
+     "Needs {need} of one model, for models are not mixed within a job; of those it accepts, "
+     "tenant "
+     "{tenant} has {models} left in queue {queue}.",
+     "作业内不混用设备型号，需要同一型号 {need}；在可接受的型号中，租户 {tenant} 在队列 {queue} "
+     "中仅剩 "
+     "{models}。"},
 };
 
 struct PlaceWords {
@@ -349,6 +377,7 @@ const Sentence* sentence_of_devices(ReasonCode code, std::vector<Reason::Param>&
   };
   for (auto& [name, value] : params) {
     if (name == "profile") return of(kOfPartitions);
+    if (name == "models") return of(kOfModels);
     if (name != "within") continue;
     for (const PlaceWords& words : kPlaceWords) {
       if (value == Reason::Param::second_type(std::string(words.place)))
@@ -357,6 +386,29 @@ const Sentence* sentence_of_devices(ReasonCode code, std::vector<Reason::Param>&
     return of(kOfPlaces);
   }
   return nullptr;
+}
+
+// What a promised start goes by, in words.
+struct BasisWords {
+  std::string_view basis;
+  std::string_view english;
+  std::string_view chinese;
+};
+constexpr BasisWords kBasisWords[] = {
+    {"limit", "time limits", "时间上限"},
+    {"default", "the run time that jobs without a limit are taken to have",
+     "无上限作业的默认运行时间"},
+    {"history", "what earlier runs took", "以往的运行时间"},
+};
+
+void put_basis_in_words(std::vector<Reason::Param>& params, Language language) {
+  for (auto& [name, value] : params) {
+    if (name != "basis") continue;
+    for (const BasisWords& words : kBasisWords) {
+      if (value == Reason::Param::second_type(std::string(words.basis)))
+        value = std::string(language == Language::kChinese ? words.chinese : words.english);
+    }
+  }
 }
 
 std::string unknown_text(std::string_view code, const std::vector<Reason::Param>& params) {
@@ -401,6 +453,7 @@ std::string reason_text(std::string_view code, const std::vector<Reason::Param>&
     return std::string(language == Language::kChinese ? kNoCombination.chinese
                                                       : kNoCombination.english);
   std::vector<Reason::Param> shown = params;
+  put_basis_in_words(shown, language);
   std::string_view sentence = reason_template(*known, language);
   const auto say = [&](const Sentence& other) {
     sentence = language == Language::kChinese ? other.chinese : other.english;

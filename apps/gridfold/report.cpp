@@ -1,6 +1,5 @@
 // gridfold report effective.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "apps/gridfold/effective_text.h"
 #include "apps/gridfold/output.h"
@@ -12,12 +11,8 @@ int effective(const Cli& cli) {
   return with_client(cli, [&](Client& client) {
     const auto got = client.effective_report();
     if (!got) return report(got.error());
-    if (cli.format() != OutputFormat::kTable) {
-      print_item(cli.format(), {got->json, "effective"});
-    } else {
-      std::fputs(effective_text(*got, cli.language()).c_str(), stdout);
-    }
-    return kExitOk;
+    return print_document(cli, {got->json, "effective"},
+                          [&] { return effective_text(*got, cli.language()); });
   });
 }
 

@@ -37,6 +37,8 @@ constexpr Sentence kChanges[] = {
      "{role} 的 {class} 在节点内任意位置，而不要求 {from_name}"},
     {"model", "{to_name} as well for the {class} of {role}", "{role} 的 {class} 也接受 {to_name}"},
     {"time_limit", "a time limit of {to} instead of {from}", "时限用 {to} 而不是 {from}"},
+    {"array_limit", "{to} jobs of its array at a time instead of {from}",
+     "作业数组同时运行 {to} 个作业而不是 {from} 个"},
     {"priority", "priority {to} instead of {from}", "优先级用 {to} 而不是 {from}"},
 };
 constexpr Sentence kAnyDomain = {"domain", "any place instead of one {from_name}",

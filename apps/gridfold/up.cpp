@@ -10,51 +10,10 @@
 
 #include "apps/gridfold/cli.h"
 #include "apps/gridfold/daemon.h"
+#include "apps/gridfold/daemon_flags.h"
 
 namespace gridfold {
 namespace {
-
-struct DaemonFlags {
-  std::string config;
-  std::string listen, policy, node, devices, plugins;
-  std::vector<std::string> settings;
-  bool stop_tasks = false;
-};
-
-// "policy.KEY=VALUE", as of `sim run`.
-Result<void> put_setting(std::map<std::string, std::string>& settings, const std::string& text) {
-  constexpr std::string_view kPrefix = "policy.";
-  const std::size_t equals = text.find('=');
-  if (!text.starts_with(kPrefix) || equals == std::string::npos) {
-    Error error = invalid("--set " + text + " is not a setting of the policy");
-    error.field = "set";
-    error.hint = "write --set policy.KEY=VALUE";
-    return error;
-  }
-  settings[text.substr(kPrefix.size(), equals - kPrefix.size())] = text.substr(equals + 1);
-  return {};
-}
-
-// Flag or variable over file over default.
-void put_over(std::string& value, const std::string& flag) {
-  if (!flag.empty()) value = flag;
-}
-
-Result<DaemonConfig> configuration(const Cli& cli, const DaemonFlags& flags) {
-  DaemonConfig config;
-  config.state = default_state_directory();
-  if (!flags.config.empty())
-    if (auto read = read_config_file(flags.config, config); !read) return read.error();
-  put_over(config.state, cli.state);
-  put_over(config.listen, flags.listen);
-  put_over(config.policy, flags.policy);
-  put_over(config.node_name, flags.node);
-  put_over(config.devices, flags.devices);
-  put_over(config.plugins, flags.plugins);
-  for (const std::string& setting : flags.settings)
-    if (auto put = put_setting(config.policy_settings, setting); !put) return put.error();
-  return config;
-}
 
 sigset_t ending_signals() {
   sigset_t signals;
@@ -103,19 +62,22 @@ void stop_tasks(const Cli& cli, Daemon& daemon, const sigset_t& signals) {
 }
 
 int run_daemon(const Cli& cli, const DaemonFlags& flags) {
-  const auto config = configuration(cli, flags);
+  const auto config = daemon_configuration(cli, flags);
   if (!config) return report(config.error());
   // Before any thread is made, so that all of them inherit it.
   const auto signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::function<Result<DaemonConfig>()> read_again;
-  if (!flags.config.empty()) read_again = [&cli, flags] { return configuration(cli, flags); };
+  if (!flags.config.empty())
+    read_again = [&cli, flags] { return daemon_configuration(cli, flags); };
   auto daemon = Daemon::start(*config, read_again);
   if (!daemon) return report(daemon.error());
   tell_started(cli, **daemon, *config);
-  for (int signal = SIGHUP; sigwait(&signals, &signal), signal == SIGHUP && read_again;)
+  for (int signal = SIGHUP; sigwait(&signals, &signal), signal == SIGHUP && read_again;) {
     tell_reloaded(cli, (*daemon)->reload());
+    for (const auto& note : (*daemon)->queue_notes()) tell(cli, "note: " + note);
+  }
   if (flags.stop_tasks) stop_tasks(cli, **daemon, signals);
   const auto tasks = (*daemon)->running_tasks();
   daemon->reset();
@@ -126,27 +88,9 @@ int run_daemon(const Cli& cli, const DaemonFlags& flags) {
   return kExitOk;
 }
 
+// Flags of a daemon that runs: those of its configuration, and how it ends.
 std::shared_ptr<DaemonFlags> add_flags(CLI::App& command) {
-  auto flags = std::make_shared<DaemonFlags>();
-  command.add_option("--listen", flags->listen, "also serve loopback TCP, with a token")
-      ->envname("GRIDFOLD_LISTEN")
-      ->type_name("HOST:PORT");
-  command.add_option("--policy", flags->policy, "how nodes are chosen: best_fit, fgd, …")
-      ->envname("GRIDFOLD_POLICY");
-  command
-      .add_option("--set", flags->settings,
-                  "a setting of the policy, such as policy.round=10s; may be repeated")
-      ->allow_extra_args(false)
-      ->type_name("policy.KEY=VALUE");
-  command.add_option("--node", flags->node, "name of this machine's node")
-      ->envname("GRIDFOLD_NODE");
-  command
-      .add_option("--devices", flags->devices,
-                  "emulated devices, such as gpu:H100-SXM5-80GB=8; marked so everywhere")
-      ->envname("GRIDFOLD_DEVICES");
-  command.add_option("--plugins", flags->plugins, "directory of device plug-ins")
-      ->envname("GRIDFOLD_PLUGINS")
-      ->type_name("DIR");
+  auto flags = add_daemon_flags(command);
   command.add_flag("--stop-tasks", flags->stop_tasks,
                    "cancel all jobs at the end; otherwise running tasks go on");
   return flags;

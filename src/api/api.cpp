@@ -8,6 +8,7 @@ Router make_router(const ApiContext& api) {
   add_config_route(router, api);
   add_job_routes(router, api);
   add_job_action_routes(router, api);
+  add_job_change_route(router, api);
   add_log_route(router, api);
   add_node_routes(router, api);
   add_queue_routes(router, api);

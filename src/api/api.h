@@ -48,6 +48,7 @@ void add_config_route(Router& router, const ApiContext& api);
 void add_job_routes(Router& router, const ApiContext& api);
 void add_job_submit_route(Router& router, const ApiContext& api);
 void add_job_action_routes(Router& router, const ApiContext& api);
+void add_job_change_route(Router& router, const ApiContext& api);
 void add_log_route(Router& router, const ApiContext& api);
 void add_node_routes(Router& router, const ApiContext& api);
 void add_queue_routes(Router& router, const ApiContext& api);

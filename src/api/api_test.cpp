@@ -290,6 +290,62 @@ TEST_F(ApiTest, HoldReleaseRequeueCancel) {
   EXPECT_EQ(json("POST", kJobs + "/nap:cancel", 400, "{}")["code"], "Invalid");
 }
 
+TEST_F(ApiTest, AJobIsChangedWhileItWaits) {
+  const auto change = [&](const std::string& job, const std::string& body) {
+    const auto answer =
+        ask("PATCH", kJobs + "/" + job, body, {{"content-type", "application/json"}});
+    return std::pair{answer.status, Json::parse(answer.body)};
+  };
+  submit("name: nap\nrun: sleep 9\nports: 8000\neach: {gpu: 1}\n", "?hold=true");
+  const Json from = {
+      {"rule", "ports"}, {"tasks", 1}, {"devices", 1}, {"ports", 1}, {"elastic", false}};
+  EXPECT_EQ(json("GET", kJobs + "/nap")["class"], "infer");
+  EXPECT_EQ(json("GET", kJobs + "/nap")["class_from"], from);
+  const auto [status, changed] = change("nap", R"({"class": "filler"})");
+  EXPECT_EQ(status, 200) << changed;
+  EXPECT_EQ(changed["class"], "filler");
+  EXPECT_FALSE(changed.contains("class_from"));
+  EXPECT_EQ(changed["spec"]["class"], "filler");
+  EXPECT_NE(store_.load("live/spec/")->entries.at(0).value.find("\"class\":\"filler\""),
+            std::string::npos);
+  // Not of what it cannot be, and not once it has its place.
+  EXPECT_EQ(change("nap", R"({"array_limit": 2})").first, 400);
+  EXPECT_EQ(change("nap", R"({"class": "batch"})").second["field"], "class");
+  EXPECT_EQ(change("nap", "{}").first, 400);
+  EXPECT_EQ(change("nap", R"({"classs": "infer"})").second["hint"], "did you mean \"class\"?");
+  json("POST", kJobs + "/nap:release");
+  deliver();
+  const auto [late, problem] = change("nap", R"({"class": "train"})");
+  EXPECT_EQ(late, 409);
+  EXPECT_NE(problem["hint"].get<std::string>().find("gridfold job requeue"), std::string::npos);
+  EXPECT_EQ(change("nosuch", R"({"class": "train"})").first, 404);
+}
+
+TEST_F(ApiTest, TheLimitOfAnArrayIsChangedByAnyOfItsJobs) {
+  submit("name: s\nrun: sleep 9\narray: 0-3%1\n");
+  deliver();
+  EXPECT_EQ(json("GET", kJobs + "/s%5B0%5D")["state"], "running");
+  EXPECT_EQ(json("GET", kJobs + "/s%5B3%5D")["array"], Json({{"index", 3}, {"limit", 1}}));
+  const Json explained = json("GET", kJobs + "/s%5B3%5D:explain");
+  const Json reason = explained["reasons"][0]["reason"];
+  EXPECT_EQ(reason["code"], "ArrayLimit");
+  EXPECT_EQ(reason["params"], Json({{"limit", 1}, {"started", 1}, {"ahead", 2}}));
+  EXPECT_EQ(explained["changes"]["list"][0]["change"], "array_limit");
+  EXPECT_EQ(explained["changes"]["list"][0]["to"], 4);
+  const auto limit = [&](const std::string& body) {
+    return ask("PATCH", kJobs + "/s%5B3%5D", body, {{"content-type", "application/json"}}).status;
+  };
+  EXPECT_EQ(limit(R"({"array_limit": 3})"), 200);
+  deliver();
+  EXPECT_EQ(json("GET", kJobs + "/s%5B2%5D")["state"], "running");
+  EXPECT_EQ(json("GET", kJobs + "/s%5B3%5D")["state"], "pending");
+  EXPECT_EQ(limit(R"({"array_limit": 0})"), 400);
+  EXPECT_EQ(limit(R"({"array_limit": "none"})"), 200);
+  deliver();
+  EXPECT_EQ(json("GET", kJobs + "/s%5B3%5D")["state"], "running");
+  EXPECT_EQ(json("GET", kJobs + "/s%5B3%5D")["array"], Json::object({{"index", 3}}));
+}
+
 // N12: another tenant's job looks the same as none.
 TEST_F(ApiTest, ForeignJobsLookLikeNone) {
   const auto id = submit(kSleep)["jobs"][0]["id"].get<std::string>();

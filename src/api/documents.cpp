@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "model/job_class.h"
 #include "wire/job_json.h"
 
 namespace gridfold {
@@ -120,6 +121,17 @@ void write_optional_time(JsonWriter& json, std::string_view key, Instant time) {
   if (!time.is_never()) json.key(key).string(to_rfc3339(time));
 }
 
+void write_unknown_devices(JsonWriter& json, const std::vector<UnknownDevice>& unknown) {
+  if (unknown.empty()) return;
+  json.key("unknown_devices").begin_array();
+  for (const UnknownDevice& device : unknown) {
+    json.begin_object().key("queue").string(device.queue).key("device").string(device.device);
+    if (!device.nearest.empty()) json.key("nearest").string(device.nearest);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_reason(JsonWriter& json, const Reason& reason) { json.raw(to_json(reason)); }
 
 void write_device_identity(JsonWriter& json, std::size_t index, const DeviceSpec& device) {
@@ -128,6 +140,24 @@ void write_device_identity(JsonWriter& json, std::size_t index, const DeviceSpec
   json.key("model").string(device.model);
   json.key("emulated").boolean(device.origin == DeviceOrigin::kEmulated);
 }
+
+namespace {
+
+void write_class_features(JsonWriter& json, const JobSpec& spec) {
+  const ClassFeatures features = class_features(spec);
+  json.key("class_from").begin_object().key("rule").string(to_string(features.rule));
+  json.key("tasks").number(features.tasks).key("devices").number(features.devices);
+  json.key("ports").number(features.ports).key("elastic").boolean(features.is_elastic);
+  json.end_object();
+}
+
+void write_array(JsonWriter& json, const JobRecord& job) {
+  json.key("array").begin_object().key("index").number(*job.spec->array_index);
+  if (job.array_limit != 0) json.key("limit").number(job.array_limit);
+  json.end_object();
+}
+
+}  // namespace
 
 void write_job(JsonWriter& json, const JobRecord& job, const Engine& engine, Instant now,
                JobDetail detail) {
@@ -139,6 +169,8 @@ void write_job(JsonWriter& json, const JobRecord& job, const Engine& engine, Ins
   json.key("tenant").string(job.spec->tenant);
   json.key("queue").string(job.spec->queue);
   json.key("class").string(to_string(job.spec->workload_class));
+  if (job.spec->class_source == ClassSource::kFeatures) write_class_features(json, *job.spec);
+  if (job.spec->array_index) write_array(json, job);
   json.key("priority").number(job.spec->priority);
   json.key("state").string(to_string(job.state));
   json.key("held").boolean(job.held);

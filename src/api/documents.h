@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "engine/engine.h"
 #include "model/record.h"
+#include "model/unknown_devices.h"
 
 namespace gridfold {
 
@@ -18,6 +19,8 @@ void write_job(JsonWriter& json, const JobRecord& job, const Engine& engine, Ins
                JobDetail detail);
 void write_reason(JsonWriter& json, const Reason& reason);
 void write_device_identity(JsonWriter& json, std::size_t index, const DeviceSpec& device);
+// As "unknown_devices"; nothing where there are none.
+void write_unknown_devices(JsonWriter& json, const std::vector<UnknownDevice>& unknown);
 void write_optional_time(JsonWriter& json, std::string_view key, Instant time);
 
 }  // namespace gridfold

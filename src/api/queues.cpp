@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "api/api.h"
+#include "api/documents.h"
 #include "base/json_writer.h"
 
 namespace gridfold {
@@ -22,7 +23,8 @@ void write_limit(JsonWriter& json, std::string_view key, const Limit<T>& limit) 
     json.number(limit.bound().value);
 }
 
-void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usage) {
+void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usage,
+                 const std::set<std::string>& models) {
   json.begin_object();
   json.key("name").string(queue.name);
   json.key("priority").number(queue.priority);
@@ -60,14 +62,18 @@ void write_queue(JsonWriter& json, const QueueSpec& queue, const QueueUsage& usa
       json.key("used_work_units_thousandths").number(worth->second);
     json.end_object();
   }
-  json.end_array().end_object();
+  json.end_array();
+  write_unknown_devices(json, unknown_devices({&queue, 1}, models));
+  json.end_object();
 }
 
 HttpResponse list_queues(const Engine& engine) {
   HttpResponse response;
   JsonWriter json(response.body);
   json.begin_object().key("queues").begin_array();
-  for (const auto& queue : engine.queues()) write_queue(json, queue, engine.usage(queue.name));
+  const std::set<std::string> models = models_of(engine.nodes());
+  for (const auto& queue : engine.queues())
+    write_queue(json, queue, engine.usage(queue.name), models);
   json.end_array().end_object();
   return response;
 }

@@ -17,6 +17,7 @@ std::string_view unit_of(ChangeKind kind) {
     case ChangeKind::kMemory: return "bytes";
     case ChangeKind::kCpu: return "millicores";
     case ChangeKind::kTimeLimit: return "nanoseconds";
+    case ChangeKind::kArrayLimit: return "jobs";
     case ChangeKind::kPriority: return "priority";
     case ChangeKind::kRelease:
     case ChangeKind::kDomain:
@@ -29,7 +30,7 @@ std::string_view unit_of(ChangeKind kind) {
 
 bool is_of_role(ChangeKind kind) {
   return kind != ChangeKind::kRelease && kind != ChangeKind::kDomain &&
-         kind != ChangeKind::kTimeLimit && is_owners(kind);
+         kind != ChangeKind::kTimeLimit && kind != ChangeKind::kArrayLimit && is_owners(kind);
 }
 
 bool is_of_devices(ChangeKind kind) {

@@ -78,6 +78,7 @@ SubmitJobs read_submit(const Field& field, const std::string& tenant) {
     JobSpec spec = job.spec;
     if (!job.indices.empty()) {
       spec.array_index = job.indices[i];
+      spec.array_position = static_cast<std::int32_t>(i);
       spec.name += "[" + std::to_string(job.indices[i]) + "]";
     }
     add_spec(std::move(spec), tenant, submit);

@@ -165,6 +165,13 @@ Result<JobView> Client::act(std::string_view reference, std::string_view verb) {
   return body ? read_job(*body) : body.error();
 }
 
+Result<JobView> Client::change(std::string_view reference, std::string body) {
+  const auto answer =
+      state_->call({"PATCH", state_->job_path(reference), std::move(body), "application/json"},
+                   Repeatable::kYes, state_->options.deadline);
+  return answer ? read_job(*answer) : answer.error();
+}
+
 Result<JobView> Client::wait(std::string_view reference, Duration timeout) {
   const auto target =
       with_query(state_->job_path(reference) + ":wait", {{"timeout", to_text(timeout)}});
@@ -217,9 +224,9 @@ Result<QueueList> Client::queues() {
   return body ? read_queues(*body) : body.error();
 }
 
-Result<std::vector<std::string>> Client::reload_configuration() {
+Result<ReloadView> Client::reload_configuration() {
   const auto body = state_->post("/v1/config:reload");
-  return body ? read_changes(*body) : body.error();
+  return body ? read_reload(*body) : body.error();
 }
 
 Result<EffectiveReportView> Client::effective_report() {

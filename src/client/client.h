@@ -71,6 +71,8 @@ class Client {
   Result<JobView> job(std::string_view reference);
   // "cancel", "hold", "release", "requeue". The job as it is afterwards.
   Result<JobView> act(std::string_view reference, std::string_view verb);
+  // A JSON object of what is to be changed: "class", "array_limit".
+  Result<JobView> change(std::string_view reference, std::string body);
   // The job when it has ended, or as it is when the time is over.
   Result<JobView> wait(std::string_view reference, Duration timeout);
   Result<ExplainView> explain(std::string_view reference);
@@ -89,7 +91,7 @@ class Client {
   // seconds.
   Result<WhatIfView> what_if(const std::string& question);
   // The names of what has changed, such as "queues.research".
-  Result<std::vector<std::string>> reload_configuration();
+  Result<ReloadView> reload_configuration();
   Result<SummaryView> summary();
   Result<EffectiveReportView> effective_report();
   // Given a minute, likewise.

@@ -27,17 +27,24 @@ const Json& list(const Json& object, const char* key) {
   return it == object.end() ? kNone : *it;
 }
 
+// Numbers and texts of "params".
+std::vector<Reason::Param> get_params(const Json& json) {
+  std::vector<Reason::Param> read;
+  const auto params = json.find("params");
+  if (params == json.end()) return read;
+  for (const auto& [name, value] : params->items()) {
+    if (value.is_number_integer())
+      read.emplace_back(name, value.get<std::int64_t>());
+    else
+      read.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return read;
+}
+
 ReasonView to_reason(const Json& json) {
   ReasonView reason;
   reason.code = get<std::string>(json, "code");
-  if (const auto params = json.find("params"); params != json.end())
-    for (const auto& [name, value] : params->items()) {
-      if (value.is_number_integer())
-        reason.params.emplace_back(name, value.get<std::int64_t>());
-      else
-        reason.params.emplace_back(name,
-                                   value.is_string() ? value.get<std::string>() : value.dump());
-    }
+  reason.params = get_params(json);
   return reason;
 }
 
@@ -83,6 +90,15 @@ JobView to_job(const Json& json) {
   job.workload_class = get<std::string>(json, "class");
   job.number = get<std::uint64_t>(json, "number");
   job.priority = get<std::int32_t>(json, "priority");
+  if (const auto it = json.find("class_from"); it != json.end()) {
+    job.class_from = {get<std::string>(*it, "rule"), get<std::int64_t>(*it, "tasks"),
+                      get<std::int64_t>(*it, "devices"), get<std::int64_t>(*it, "ports"),
+                      get<bool>(*it, "elastic")};
+  }
+  if (const auto it = json.find("array"); it != json.end()) {
+    job.array_index = get<std::int64_t>(*it, "index");
+    job.array_limit = get<std::int64_t>(*it, "limit");
+  }
   job.reason = get_reason(json);
   job.submitted_at = get_time(json, "submitted_at");
   job.started_at = get_time(json, "started_at");
@@ -139,6 +155,14 @@ std::string get_limit(const Json& json, const char* key) {
   return it->is_string() ? it->get<std::string>() : it->dump();
 }
 
+std::vector<UnknownDevice> get_unknown_devices(const Json& json) {
+  std::vector<UnknownDevice> unknown;
+  for (const auto& device : list(json, "unknown_devices"))
+    unknown.push_back({get<std::string>(device, "queue"), get<std::string>(device, "device"),
+                       get<std::string>(device, "nearest")});
+  return unknown;
+}
+
 QueueView to_queue(const Json& json) {
   QueueView queue;
   queue.name = json.at("name").get<std::string>();
@@ -156,6 +180,7 @@ QueueView to_queue(const Json& json) {
     queue.devices.push_back({get<std::string>(device, "class"),
                              get_limit(device, "limit_thousandths"),
                              get<std::int64_t>(device, "used_thousandths")});
+  queue.unknown_devices = get_unknown_devices(json);
   queue.json = json.dump();
   return queue;
 }
@@ -205,6 +230,7 @@ DiagnosisView::Finding to_finding(const Json& json) {
   for (const auto& one : json.at("fixes")) {
     DiagnosisView::Fix fix{one.at("kind").get<std::string>(),
                            one.at("command").get<std::string>(),
+                           get_params(one),
                            one.value("jobs", 0),
                            {}};
     for (const auto& name : one.value("names", Json::array()))
@@ -483,9 +509,9 @@ Result<QueueList> read_queues(const std::string& json) {
   });
 }
 
-Result<std::vector<std::string>> read_changes(const std::string& json) {
-  return read<std::vector<std::string>>(json, [](const Json& document) {
-    return document.at("changed").get<std::vector<std::string>>();
+Result<ReloadView> read_reload(const std::string& json) {
+  return read<ReloadView>(json, [](const Json& document) -> ReloadView {
+    return {document.at("changed").get<std::vector<std::string>>(), get_unknown_devices(document)};
   });
 }
 

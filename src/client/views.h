@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/reason.h"
+#include "model/unknown_devices.h"
 
 namespace gridfold {
 
@@ -41,10 +42,21 @@ struct ReasonView {
   bool never = false;
 };
 
+// By which features a job's class was chosen. `rule` may be a word that this
+// program does not know.
+struct ClassFromView {
+  std::string rule;
+  std::int64_t tasks = 0, devices = 0, ports = 0;
+  bool elastic = false;
+};
+
 struct JobView {
   std::string id, name, tenant, queue, workload_class, state;
   std::uint64_t number = 0;
   std::int32_t priority = 0;
+  std::optional<ClassFromView> class_from;  // none: its user chose it
+  std::optional<std::int64_t> array_index;
+  std::int64_t array_limit = 0;  // 0: none
   std::optional<ReasonView> reason;
   Instant submitted_at = Instant::never();
   Instant started_at = Instant::never();
@@ -206,8 +218,15 @@ struct QueueView {
   std::string limit_cpu_millicores, limit_memory_bytes;  // or "unlimited"
   std::int64_t used_cpu_millicores = 0, used_memory_bytes = 0;
   std::vector<QueueDeviceView> devices;
+  std::vector<UnknownDevice> unknown_devices;
   std::string json;
 };
+// What a daemon has taken over of its file.
+struct ReloadView {
+  std::vector<std::string> changed;
+  std::vector<UnknownDevice> unknown_devices;
+};
+
 struct QueueList {
   std::vector<QueueView> queues;
 };
@@ -281,6 +300,7 @@ struct DiagnosisView {
   double recoverable = 0;  // device-hours, by all fixes but new devices
   struct Fix {
     std::string kind, command;
+    std::vector<Reason::Param> params;
     std::int64_t jobs = 0;  // 0: it changes no jobs
     std::vector<std::string> names;
   };
@@ -304,7 +324,7 @@ Result<ExplainView> read_explain(const std::string& json);
 Result<NodeView> read_node(const std::string& json);
 Result<NodeList> read_nodes(const std::string& json);
 Result<QueueList> read_queues(const std::string& json);
-Result<std::vector<std::string>> read_changes(const std::string& json);
+Result<ReloadView> read_reload(const std::string& json);
 Result<WhatIfView> read_what_if(const std::string& json);
 Result<SummaryView> read_summary(const std::string& json);
 Result<EffectiveReportView> read_effective_report(const std::string& json);

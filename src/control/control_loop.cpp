@@ -10,9 +10,11 @@
 #include "base/json_writer.h"
 #include "base/planted.h"
 #include "control/idempotency.h"
+#include "control/job_change.h"
 #include "control/job_lookup.h"
 #include "control/reconcile.h"
 #include "control/records.h"
+#include "control/run_history.h"
 #include "control/start_estimates.h"
 #include "control/uuid.h"
 #include "wire/job_file.h"
@@ -208,6 +210,7 @@ Result<void> ControlLoop::State::load() {
   std::vector<NodeRecord> nodes;
   std::map<JobId, std::shared_ptr<const JobSpec>> specs;
   std::vector<std::pair<JobId, const KeyValue*>> job_entries;
+  std::vector<UsageRecord> usages;
   for (const KeyValue& entry : snapshot->entries) {
     const std::string_view key = entry.key;
     if (key == "live/meta") {
@@ -231,6 +234,10 @@ Result<void> ControlLoop::State::load() {
       job_entries.emplace_back(*id, &entry);
     } else if (key.starts_with("live/schedule/")) {
       if (auto restored = options.scheduled.restore(key, entry.value); !restored) return restored;
+    } else if (key.starts_with("live/usage/")) {
+      auto usage = records::decode_usage(key, entry.value);
+      if (!usage) return usage.error();
+      usages.push_back(std::move(*usage));
     } else if (key.starts_with("live/key/")) {
       if (GRIDFOLD_PLANTED_BUG(forget_key_on_restart)) continue;
       if (auto restored = keys.restore(key, entry.value); !restored) return restored;
@@ -248,6 +255,7 @@ Result<void> ControlLoop::State::load() {
     by_name[nodes[i].spec.name] = nodes[i].id;
     events.emplace_back(NodeRestored{nodes[i]});
   }
+  for (UsageRecord& usage : usages) events.emplace_back(UsageRestored{std::move(usage)});
   const auto find_node = [&](std::string_view name) {
     const auto it = by_name.find(name);
     return it == by_name.end() ? NodeId::none() : it->second;
@@ -269,6 +277,11 @@ Result<void> ControlLoop::State::load() {
       return corrupt("record " + entry->key + ": its tasks and its spec differ in number");
     lookup.add(*record);
     events.emplace_back(JobRestored{std::move(*record)});
+  }
+  if (engine.learns_from_history()) {
+    auto ended = read_ended_jobs(store);
+    if (!ended) return ended.error();
+    events.emplace_back(HistoryRestored{std::move(*ended)});
   }
   // No node is up yet and no time passes: records go in, nothing is decided.
   const Decisions& restored = engine.step(Instant{}, events);
@@ -327,6 +340,11 @@ void ControlLoop::request(Event event, Completion<void> done) {
         q->job,
         [](const JobRecord& j) { return !is_terminal(j.state) && j.state != JobState::kPending; },
         "requeued, for it does not run");
+  } else if (const auto* c = std::get_if<JobChangeRequested>(&event)) {
+    const JobRecord* job = s.engine.job(c->job);
+    allowed = job == nullptr
+                  ? Result<void>(not_found("there is no live job " + std::to_string(c->job.value)))
+                  : check_job_change(*job, *c);
   } else if (const auto* d = std::get_if<NodeDrainRequested>(&event)) {
     allowed = check_node(d->node);
   }
@@ -574,6 +592,13 @@ Transaction ControlLoop::State::transaction_for(const Decisions& decisions,
     transaction.put.emplace_back(records::history_uid_key(record->uid), std::to_string(id.value));
     transaction.put.emplace_back(
         records::history_name_key(record->spec->tenant, record->spec->name, id), record->uid);
+  }
+  for (const UsageRecord& usage : engine.changed_usage())
+    transaction.put.emplace_back(records::usage_key(usage), records::encode_usage(usage));
+  for (const JobId id : decisions.changed_specs) {
+    const JobRecord* record = engine.job(id);
+    if (record != nullptr && !is_terminal(record->state) && !decisions.is_new(id))
+      transaction.put.emplace_back(records::spec_key(id), to_json(*record->spec));
   }
   keys.put_new(transaction);
   options.scheduled.put_new(transaction);

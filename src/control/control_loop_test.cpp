@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 
+#include "policies/learned_run_times.h"
 #include "stores/memory/memory_store.h"
 
 namespace gridfold {
@@ -132,6 +134,8 @@ class ControlLoopTest : public testing::Test {
   FillableStore store;
   InlineExecutor executor;
   std::uint64_t bits = 1;
+  QueueConfiguration queues;
+  std::function<Policies()> policies = [] { return std::make_unique<AnyNode>(); };
   std::unique_ptr<ControlLoop> loop;
 
   ControlLoopTest() {
@@ -145,8 +149,9 @@ class ControlLoopTest : public testing::Test {
     options.verify = Verify::kEveryStep;
     ControlOptions control;
     control.random_bits = [this] { return bits++; };
-    loop = std::make_unique<ControlLoop>(control, Engine(options, std::make_unique<AnyNode>()),
-                                         store, backend, executor, clock);
+    if (!queues.queues.empty()) control.queues = queues;
+    loop = std::make_unique<ControlLoop>(control, Engine(options, policies()), store, backend,
+                                         executor, clock);
     const auto started = loop->start([this](Event event) { loop->post(std::move(event)); });
     ASSERT_TRUE(started) << started.error().describe();
     loop->turn();
@@ -419,6 +424,125 @@ TEST_F(ControlLoopTest, DependenciesAreResolvedInTheBatchAndInHistory) {
   JobSpec lost = job("lost", 1);
   lost.after.push_back({"nobody", DependencyCondition::kOk});
   EXPECT_EQ(submit({lost}).error().field, "after");
+}
+
+// Learns nothing and tells what it was told of.
+class Listener : public AnyNode {
+ public:
+  explicit Listener(std::vector<std::int64_t>& seen) : seen_(seen) {}
+  bool learns() const override { return true; }
+  bool observe(const Request& request) override {
+    seen_.push_back(request.cpu);
+    return false;
+  }
+
+ private:
+  std::vector<std::int64_t>& seen_;
+};
+
+class RestartHistoryTest : public ControlLoopTest {
+ protected:
+  RestartHistoryTest() {
+    queues.usage_half_life = Duration::hours(1);
+    for (const char* name : {"default", "other"}) {
+      QueueSpec queue;
+      queue.name = name;
+      queue.weight = 1;
+      queues.queues.push_back(queue);
+    }
+    policies = [this] {
+      arrivals.clear();
+      Policies made(std::make_unique<Listener>(arrivals));
+      made.run_times = std::make_unique<LearnedRunTimes>();
+      return made;
+    };
+  }
+  void pass(Duration time) { clock.at = clock.at + time; }
+  void run_for(JobId id, Duration time) {
+    tell(TaskStarted{{id, 0}, 1});
+    pass(time);
+    tell(TaskExited{{id, 0}, 1, {}});
+    tell(TaskCleaned{{id, 0}, 1, {}});
+    loop->turn();
+  }
+  // As of now: of a step that changes nothing.
+  std::int64_t share(const char* queue) {
+    tell(TaskStarted{{JobId(1000), 0}, 1});
+    return *loop->engine().usage(queue).share;
+  }
+  std::vector<std::int64_t> arrivals;  // what the policy of the present loop was told
+};
+
+TEST_F(RestartHistoryTest, UsageIsAsIfTheDaemonHadLivedOn) {
+  start();
+  ASSERT_TRUE(submit({job("a", 4)}));
+  run_for(JobId(1), Duration::minutes(50));
+  JobSpec other = job("b", 2);
+  other.queue = "other";
+  ASSERT_TRUE(submit({other}));
+  tell(TaskStarted{{JobId(2), 0}, 1});
+  pass(Duration::minutes(20));
+  const std::int64_t ended = share("default");
+  const std::int64_t running = share("other");
+  EXPECT_GT(ended, 100'000);
+  EXPECT_GT(running, 300'000);
+  EXPECT_LT(running, 350'000);
+  // It was away for no time, and then for half an hour, in which job 2 ran on.
+  start();
+  EXPECT_NEAR(static_cast<double>(share("default")), static_cast<double>(ended), 2);
+  EXPECT_NEAR(static_cast<double>(share("other")), static_cast<double>(running), 2);
+  loop.reset();
+  pass(Duration::minutes(30));
+  start();
+  EXPECT_NEAR(static_cast<double>(share("default")), static_cast<double>(ended) * 0.7071, 100);
+  // Of its quarter (2 of 8 devices) after 50 minutes.
+  EXPECT_NEAR(static_cast<double>(share("other")), 250'000 * (2 - std::exp2(-50.0 / 60)), 100);
+}
+
+TEST_F(RestartHistoryTest, WhatIsNotOnRecordCountsFromTheStart) {
+  queues.usage_half_life = Duration{};
+  start();
+  ASSERT_TRUE(submit({job("a", 4)}));
+  tell(TaskStarted{{JobId(1), 0}, 1});
+  queues.usage_half_life = Duration::hours(1);
+  start();
+  EXPECT_NEAR(static_cast<double>(share("default")), 500'000, 100);
+  pass(Duration::hours(1));
+  EXPECT_NEAR(static_cast<double>(share("default")), 750'000, 100);
+}
+
+TEST_F(RestartHistoryTest, LearnedRunTimesAndTheMixComeFromWhatIsStored) {
+  start();
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    JobSpec spec = job("train", 1);
+    spec.roles[0].each.cpu = MilliCores(static_cast<std::int64_t>(100 + i));
+    ASSERT_TRUE(submit({spec}));
+    run_for(JobId(i), Duration::minutes(static_cast<std::int64_t>(i)));
+  }
+  ASSERT_TRUE(submit({job("train", 1)}));  // runs on
+  JobSpec next = job("train", 2);
+  ASSERT_TRUE(submit({next}));
+  const Duration before = loop->find("default", "32")->expected_run;
+  // The upper quartile of the last twenty.
+  EXPECT_EQ(before, Duration::minutes(26));
+  const std::vector<std::int64_t> told = arrivals;
+  start();
+  EXPECT_EQ(arrivals, told);
+  ASSERT_TRUE(submit({next}));
+  EXPECT_EQ(loop->find("default", "33")->expected_run, before);
+}
+
+TEST_F(RestartHistoryTest, DamagedUsageIsTold) {
+  start();
+  Transaction damage;
+  damage.put.emplace_back("live/usage/default", "{\"since\": 5, \"until\": 4, \"held\": {}}");
+  ASSERT_TRUE(store.commit(damage));
+  EngineOptions options;
+  ControlLoop again({}, Engine(options, policies()), store, backend, executor, clock);
+  const auto started = again.start([](Event) {});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().kind, ErrorKind::kCorrupt);
+  EXPECT_NE(started.error().message.find("live/usage/default"), std::string::npos);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ EngineSnapshot take_snapshot(const Engine& engine, const EngineOptions& options,
   snapshot.windows = engine.windows();
   snapshot.pools = engine.pools();
   snapshot.nodes.assign(engine.nodes().begin(), engine.nodes().end());
+  snapshot.usage = engine.usage_records();
   const std::vector<const JobRecord*> jobs = engine.jobs();
   snapshot.jobs.reserve(jobs.size());
   for (const JobRecord* job : jobs) {
@@ -53,6 +54,7 @@ Engine fork_without_jobs(const EngineSnapshot& snapshot, Policies policies) {
   }
   events.clear();
   events.emplace_back(TurnCommitted{turn});
+  for (const UsageRecord& usage : snapshot.usage) events.emplace_back(UsageRestored{usage});
   if (!snapshot.pools.empty()) events.emplace_back(PoolsPlanned{snapshot.pools});
   engine.step(snapshot.at, events);
   return engine;

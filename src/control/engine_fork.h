@@ -5,9 +5,9 @@
 //   Engine fork = fork_engine(snapshot, make_policies());       // on any thread
 //
 // Records are the truth and the rest follows from them, so the copy is made of
-// records. What an engine keeps beside them is not in it: decayed usage of
-// queues, what training jobs reported, what a policy has learned of the mix of
-// requests. All else being equal it decides as the first would.
+// records. What an engine keeps beside them is not in it: what training jobs
+// reported, what a policy has learned of the mix of requests. All else being equal
+// it decides as the first would.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct EngineSnapshot {
   std::vector<NodePool> pools;
   std::vector<NodeRecord> nodes;  // by NodeId
   std::vector<JobRecord> jobs;    // that have not ended, in order of id
+  std::vector<UsageRecord> usage;
 };
 
 // Fresh policies of the kind that decides.

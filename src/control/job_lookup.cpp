@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "control/records.h"
-#include "wire/job_file.h"
+#include "control/run_history.h"
 
 namespace gridfold {
 namespace {
@@ -98,26 +97,12 @@ const JobRecord* JobLookup::find(std::string_view tenant, std::string_view refer
   return named == known.names.end() ? nullptr : of_tenant(*named->second.rbegin());
 }
 
-Result<JobRecord> JobLookup::read_ended(std::string_view key, std::string_view value) const {
-  const auto id = records::job_of_history_key(key);
-  if (!id) return id.error();
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(value);
-    const auto nodes = engine_.nodes();
-    auto record = records::decode_job(*id, json.at("record").dump(), [&](std::string_view name) {
-      for (const NodeRecord& node : nodes)
-        if (node.spec.name == name) return node.id;
-      return NodeId::none();
-    });
-    if (!record) return record;
-    auto spec = parse_stored_job(json.at("spec").dump());
-    if (!spec) return corrupt("record " + std::string(key) + ": " + spec.error().describe());
-    record->spec = std::make_shared<const JobSpec>(std::move(*spec));
-    return record;
-  } catch (const std::exception& problem) {
-    return corrupt("record " + std::string(key) + " does not read back: " + problem.what());
-  }
+Result<JobRecord> JobLookup::read_ended(const KeyValue& entry) const {
+  return read_ended_job(entry, [this](std::string_view name) {
+    for (const NodeRecord& node : engine_.nodes())
+      if (node.spec.name == name) return node.id;
+    return NodeId::none();
+  });
 }
 
 Result<JobRecord> JobLookup::find_ended(std::string_view tenant, std::string_view reference) const {
@@ -126,7 +111,7 @@ Result<JobRecord> JobLookup::find_ended(std::string_view tenant, std::string_vie
     if (!found) return found.error();
     if (found->entries.empty())
       return not_found("there is no job \"" + std::string(reference) + "\"");
-    auto record = read_ended(found->entries[0].key, found->entries[0].value);
+    auto record = read_ended(found->entries[0]);
     if (record && record->spec->tenant != tenant)
       return not_found("there is no job \"" + std::string(reference) + "\"");
     return record;
@@ -155,7 +140,7 @@ Result<std::vector<JobRecord>> JobLookup::ended(JobId before, std::size_t count)
   if (!page) return page.error();
   std::vector<JobRecord> jobs;
   for (const KeyValue& entry : *page) {
-    auto record = read_ended(entry.key, entry.value);
+    auto record = read_ended(entry);
     if (!record) return record.error();
     jobs.push_back(std::move(*record));
   }

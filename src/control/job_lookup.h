@@ -43,7 +43,7 @@ class JobLookup {
   };
   void drop_gone() const;
   const Index& index() const;
-  Result<JobRecord> read_ended(std::string_view key, std::string_view value) const;
+  Result<JobRecord> read_ended(const KeyValue& entry) const;
 
   const Engine& engine_;
   Store& store_;

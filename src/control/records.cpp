@@ -341,6 +341,40 @@ Result<JobId> job_of_history_key(std::string_view key) {
   return JobId(UINT64_MAX - *number);
 }
 
+// No name of a queue has a colon.
+std::string usage_key(const UsageRecord& record) {
+  return "live/usage/" + record.queue + (record.tenant.empty() ? "" : ":" + record.tenant);
+}
+
+std::string encode_usage(const UsageRecord& record) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("since").number(record.since.ns).key("until").number(record.until.ns);
+  json.key("held").begin_object();
+  for (const UsageRecord::Amount& amount : record.amounts)
+    json.key(amount.resource).begin_array().number(amount.mean).number(amount.area).end_array();
+  json.end_object().end_object();
+  return out;
+}
+
+Result<UsageRecord> decode_usage(std::string_view key, std::string_view value) {
+  return read<UsageRecord>(key, value, [&](const Json& json) -> UsageRecord {
+    UsageRecord record;
+    const std::string_view place = key.substr(std::string_view("live/usage/").size());
+    const auto colon = place.find(':');
+    record.queue = place.substr(0, colon);
+    if (colon != std::string_view::npos) record.tenant = place.substr(colon + 1);
+    record.since.ns = json.at("since").get<std::int64_t>();
+    record.until.ns = json.at("until").get<std::int64_t>();
+    for (const auto& [resource, amounts] : json.at("held").items()) {
+      record.amounts.push_back(
+          {resource, amounts.at(0).get<std::int64_t>(), amounts.at(1).get<std::int64_t>()});
+    }
+    if (record.until < record.since) throw std::runtime_error("it ends before it begins");
+    return record;
+  });
+}
+
 std::string encode_job(const JobRecord& record, std::span<const NodeRecord> nodes) {
   std::string out;
   JsonWriter json(out);
@@ -363,6 +397,7 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
   if (record.runs != 0) json.key("runs").number(record.runs);
   if (record.executed_ns != 0) json.key("executed_ns").number(record.executed_ns);
   if (record.expected_run.ns != 0) json.key("expected_run").number(record.expected_run.ns);
+  if (record.array_limit != 0) json.key("array_limit").number(record.array_limit);
   if (record.reservation) write_reservation(json, *record.reservation, nodes);
   if (record.reason) json.key("reason").raw(to_json(*record.reason));
   if (!record.waits_for.empty()) {
@@ -404,6 +439,7 @@ Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& f
     record.losses = json.value("losses", 0);
     record.runs = json.value("runs", 0);
     record.executed_ns = json.value("executed_ns", std::int64_t{0});
+    record.array_limit = json.value("array_limit", 0);
     record.expected_run.ns = json.value("expected_run", std::int64_t{0});
     if (const auto it = json.find("reservation"); it != json.end())
       record.reservation = reservation_from(*it, find_node);

@@ -8,6 +8,8 @@
 //   live/spec/NUMBER       what was submitted, once
 //   live/schedule/NAME     when a scheduled batch is next submitted
 //   live/key/TENANT/KEY    the answer to an idempotent submission
+//   live/usage/QUEUE       what it has held lately, as of its last change
+//   live/usage/QUEUE:TENANT
 //   history/job/~NUMBER    an ended job, newest first
 //   history/uid/UID        its number
 //   history/name/TENANT/NAME/~NUMBER
@@ -21,6 +23,7 @@
 
 #include "base/result.h"
 #include "model/record.h"
+#include "model/usage_record.h"
 
 namespace gridfold::records {
 
@@ -49,6 +52,10 @@ std::string encode_job(const JobRecord& record, std::span<const NodeRecord> node
 // `find_node` gives NodeIds to names; a name it does not know is kCorrupt.
 using FindNode = std::function<NodeId(std::string_view)>;
 Result<JobRecord> decode_job(JobId id, std::string_view value, const FindNode& find_node);
+
+std::string usage_key(const UsageRecord& record);
+std::string encode_usage(const UsageRecord& record);
+Result<UsageRecord> decode_usage(std::string_view key, std::string_view value);
 
 std::string encode_node(const NodeRecord& record);
 Result<NodeRecord> decode_node(std::string_view name, std::string_view value);

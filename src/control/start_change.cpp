@@ -17,6 +17,7 @@ std::string_view to_string(ChangeKind kind) {
     case ChangeKind::kPlace: return "place";
     case ChangeKind::kModel: return "model";
     case ChangeKind::kTimeLimit: return "time_limit";
+    case ChangeKind::kArrayLimit: return "array_limit";
     case ChangeKind::kQueueLimit: return "queue_limit";
     case ChangeKind::kPriority: return "priority";
   }
@@ -32,11 +33,13 @@ bool is_smaller(const StartChange& a, const StartChange& b) {
 
 JobSpec changed(const JobSpec& spec, const StartChange& change) {
   JobSpec made = spec;
+  made.array_limit = 0;  // it takes the turn of the one that it stands for
   Role& role = made.roles[change.role];
   DeviceRequest* group =
       change.group < role.each.devices.size() ? &role.each.devices[change.group] : nullptr;
   switch (change.kind) {
     case ChangeKind::kRelease:
+    case ChangeKind::kArrayLimit:
     case ChangeKind::kQueueLimit: break;
     case ChangeKind::kTasks:
       // A gang of a fixed size gets smaller, another is content with less.
@@ -65,6 +68,11 @@ std::vector<Event> events_of(const StartChange& change, const JobRecord& job, Jo
   std::vector<Event> events;
   if (change.kind == ChangeKind::kRelease) {
     events.emplace_back(JobReleaseRequested{job.id, ""});
+  } else if (change.kind == ChangeKind::kArrayLimit) {
+    JobChangeRequested more;
+    more.job = job.id;
+    more.array_limit = static_cast<std::int32_t>(change.to);
+    events.emplace_back(std::move(more));
   } else if (change.kind == ChangeKind::kQueueLimit) {
     for (const RaisedLimit& raised : change.limits)
       events.emplace_back(QueueConfigured{raised.queue});
@@ -79,7 +87,8 @@ std::vector<Event> events_of(const StartChange& change, const JobRecord& job, Jo
 }
 
 JobId who_starts(const StartChange& change, const JobRecord& job, JobId instead) {
-  const bool same = change.kind == ChangeKind::kRelease || change.kind == ChangeKind::kQueueLimit;
+  const bool same = change.kind == ChangeKind::kRelease || change.kind == ChangeKind::kArrayLimit ||
+                    change.kind == ChangeKind::kQueueLimit;
   return same ? job.id : instead;
 }
 

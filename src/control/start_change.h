@@ -19,10 +19,11 @@ enum class ChangeKind : std::uint8_t {
   kDeviceMemory,  // less of a device's memory
   kCpu,
   kMemory,
-  kDomain,     // it need not lie in one domain of the level, or of a wider one
-  kPlace,      // devices of a task need not lie near to each other
-  kModel,      // another model of device as well
-  kTimeLimit,  // a shorter one: it is over before others need the room
+  kDomain,      // it need not lie in one domain of the level, or of a wider one
+  kPlace,       // devices of a task need not lie near to each other
+  kModel,       // another model of device as well
+  kTimeLimit,   // a shorter one: it is over before others need the room
+  kArrayLimit,  // more jobs of its array at a time
   kQueueLimit,
   kPriority,
 };
@@ -45,7 +46,7 @@ struct StartChange {
   std::size_t role = 0;
   std::size_t group = 0;  // of the role's devices
   // Amounts: tasks, devices, thousandths of a share, bytes, millicores,
-  // nanoseconds, priority. `from` of a time limit is 0 where there is none.
+  // nanoseconds, jobs, priority. `from` of a time limit is 0 where there is none.
   std::int64_t from = 0;
   std::int64_t to = 0;
   // Of kDomain a level ("": any), of kModel the model, of kPlace what it was.

@@ -149,6 +149,14 @@ std::vector<StartChange> StartProbe::changes_for(JobId id) {
     if (starts(release, job)) found.push_back(std::move(release));
     return found;
   }
+  if (const auto reason = engine_->main_reason(id);
+      reason && reason->code == ReasonCode::kArrayLimit) {
+    StartChange more{.kind = ChangeKind::kArrayLimit, .from = job.array_limit};
+    more.to = reason->number("started") + reason->number("ahead") + 1;
+    more.size = (more.to - more.from) * 1000 / std::max<std::int64_t>(more.from, 1);
+    if (starts(more, job)) found.push_back(std::move(more));
+    return found;
+  }
   add_tasks(job, found);
   add_devices(job, found);
   add_amounts(job, found);

@@ -165,5 +165,37 @@ TEST(StartProbe, AmountsAreTheLargestThatWillDo) {
   EXPECT_GT(looked_at, 0);
 }
 
+// Who waits for its array is told of that alone, and by how much.
+TEST(StartProbe, AnArrayLimitIsRaisedJustSoFar) {
+  RandomStream random(1, "probe.array");
+  Engine engine({}, best_fit());
+  std::vector<Event> events{NodeJoined{node_of(0, random)}, QueueConfigured{QueueSpec{}}};
+  const Instant now = Instant{} + Duration::hours(1);
+  engine.step(now, events);
+  for (std::int32_t i = 0; i < 4; ++i) {
+    JobSpec spec;
+    spec.name = "a[" + std::to_string(i) + "]";
+    spec.array_index = spec.array_position = i;
+    spec.array_limit = 1;
+    spec.roles.resize(1);
+    spec.roles[0].each = {MilliCores(1000), Bytes(kGiB), {{"gpu", 1}}};
+    const Event come = JobSubmitted{JobId(static_cast<std::uint64_t>(i) + 5),
+                                    spec.name,
+                                    std::make_shared<const JobSpec>(spec),
+                                    {},
+                                    false,
+                                    std::nullopt};
+    engine.step(now, {&come, 1});
+  }
+  const auto snapshot = std::make_shared<const EngineSnapshot>(take_snapshot(engine, {}, now, 0));
+  StartProbe probe(snapshot, best_fit);
+  const auto found = probe.changes_for(JobId(7));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, ChangeKind::kArrayLimit);
+  EXPECT_EQ(found[0].from, 1);
+  EXPECT_EQ(found[0].to, 3);
+  EXPECT_TRUE(really_starts(*snapshot, snapshot->jobs.at(2), found[0]));
+}
+
 }  // namespace
 }  // namespace gridfold

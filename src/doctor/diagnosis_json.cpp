@@ -23,9 +23,35 @@ void write_balance(JsonWriter& json, const DayBalance& balance) {
   json.end_object();
 }
 
+// What a text of the fix in another language needs.
+struct Params {
+  JsonWriter& json;
+
+  void operator()(const ChangeJobs& change) const {
+    if (change.amount > 0) json.key("step_share_millionths").number(change.amount);
+  }
+  void operator()(const RaiseQueueLimit& raised) const {
+    json.key("queue").string(raised.queue).key("resource").string(raised.resource);
+    json.key("limit_thousandths").number(raised.amount.bound());
+  }
+  void operator()(const UndrainNode& fix) const { json.key("node").string(fix.node); }
+  void operator()(const RepairNode& fix) const { json.key("node").string(fix.node); }
+  void operator()(const PlanBy& plan) const {
+    json.key("backfill").string(to_string(plan.mode));
+    json.key("run_times").string(plan.learned_run_times ? "learned" : "limits");
+  }
+  void operator()(const MoveJobs&) const {}
+  void operator()(const BuyNodes& bought) const {
+    json.key("like").string(bought.like).key("count").number(bought.count);
+  }
+};
+
 void write_fix(JsonWriter& json, const Fix& fix) {
   json.begin_object().key("kind").string(kind_of(fix));
   json.key("command").string(command_of(fix));
+  json.key("params").begin_object();
+  std::visit(Params{json}, fix);
+  json.end_object();
   if (const auto* change = std::get_if<ChangeJobs>(&fix)) {
     json.key("jobs").number(change->jobs).key("names").begin_array();
     for (const std::string& name : change->names) json.string(name);

@@ -61,4 +61,20 @@ void DecayedUsage::advance(Instant now, std::span<const std::int64_t> held, Dura
   since_ = until_;
 }
 
+DecayedUsage::Parts DecayedUsage::parts() const {
+  Parts parts{since_, until_, means_, {}};
+  // Below 2^63: they reach over less than a millionth of a half-life.
+  for (const __int128 area : areas_) parts.areas.push_back(static_cast<std::int64_t>(area));
+  return parts;
+}
+
+void DecayedUsage::restore(const Parts& parts) {
+  begun_ = true;
+  since_ = parts.since;
+  until_ = parts.until;
+  means_ = parts.means;
+  areas_.assign(parts.areas.begin(), parts.areas.end());
+  areas_.resize(means_.size());
+}
+
 }  // namespace gridfold

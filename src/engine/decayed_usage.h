@@ -15,6 +15,18 @@ class DecayedUsage {
   // `held` is what has been held, by resource, since the last call; times do
   // not go back. A half-life of zero remembers nothing.
   void advance(Instant now, std::span<const std::int64_t> held, Duration half_life);
+  // Whether anything was ever told.
+  bool has_begun() const { return begun_; }
+  // As it is, to go on elsewhere as if it had gone on here.
+  struct Parts {
+    Instant since{};
+    Instant until{};
+    std::vector<std::int64_t> means;  // by resource, with kFraction bits after the point
+    std::vector<std::int64_t> areas;
+  };
+  Parts parts() const;
+  void restore(const Parts& parts);
+
   // In the unit of what was held; 0 for a resource never seen.
   std::int64_t mean(std::size_t resource) const {
     return resource < means_.size() ? means_[resource] >> kFraction : 0;

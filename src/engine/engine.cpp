@@ -1,5 +1,6 @@
 // The engine's frame: one step, the journal that can undo it, and the records'
-// bookkeeping. What events do is in lifecycle.cpp, the cycle in schedule.cpp.
+// bookkeeping. What events do is in lifecycle.cpp and job_states.cpp, the cycle in
+// schedule.cpp.
 #include "engine/engine.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   State& s = *state_;
   s.now = now;
   s.queues.set_time(now);
+  s.queues.set_charging(QueueTree::Charging::kAnew);
   s.turn->clear();
   s.turn->number = ++s.turn_number;
   s.turn->random = s.random.state();
@@ -35,6 +37,7 @@ const Decisions& Engine::step(Instant now, std::span<const Event> events) {
   // Placing and evicting may itself give room back; then others are woken.
   s.wake_held_back();
   do {
+    s.follow_arrays();
     s.fulfil_claims();
     s.gather_repairs();
     s.wake_groups();
@@ -137,6 +140,17 @@ QueueUsage Engine::usage(std::string_view queue) const {
   return usage;
 }
 
+std::vector<UsageRecord> Engine::usage_records() const {
+  return state_->queues.usage_records(QueueTree::Remembered::kAll);
+}
+std::vector<UsageRecord> Engine::changed_usage() const {
+  return state_->queues.usage_records(QueueTree::Remembered::kChanged);
+}
+
+bool Engine::learns_from_history() const {
+  return state_->run_times != nullptr || state_->policy->learns();
+}
+
 const std::vector<NodeWindow>& Engine::windows() const { return state_->windows.planned(); }
 
 const std::vector<NodePool>& Engine::pools() const { return state_->pools.planned(); }
@@ -161,6 +175,7 @@ void EngineJob::forget() {
 EngineJob* Engine::State::find(JobId id) { return jobs.find(id); }
 
 void Engine::State::touch(EngineJob& job) {
+  array_changes(job);
   if (job.saved_in_turn == turn_number) return;
   job.saved_in_turn = turn_number;
   SavedJob& saved = turn->jobs.add(job.record.id);
@@ -188,14 +203,6 @@ const Request& Engine::State::request_of(const EngineJob& job, std::uint32_t tas
   }
   return *job.shape->requests.back();
 }
-
-namespace {
-
-bool waits_for_room(const JobRecord& record) {
-  return record.state == JobState::kPending && !record.held && record.waits_for.empty();
-}
-
-}  // namespace
 
 JobShape& Engine::State::shape_of(const JobRecord& record) {
   const std::shared_ptr<const JobSpec>& spec = record.spec;
@@ -251,8 +258,9 @@ void Engine::State::attach(EngineJob& job) {
   job.shape = &shape_of(record);
   job.queue = job.shape->group.queue;
   job.requests = job.shape->requests;
-  // A policy of rounds knows no limits of models.
-  job.by_rounds = rounds.policy && goes_by_rounds(*record.spec) && !queues.limits_models(job.queue);
+  // A policy of rounds knows no limits of models or arrays.
+  job.by_rounds = rounds.policy && goes_by_rounds(*record.spec) &&
+                  !queues.limits_models(job.queue) && record.array_limit == 0;
   if (job.by_rounds && !is_terminal(record.state)) rounds.jobs.insert(record.id);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) hold(job, i);
@@ -260,6 +268,7 @@ void Engine::State::attach(EngineJob& job) {
   }
   queues.count_jobs(job.queue, is_active(record.state), record.state == JobState::kPending);
   for (const DependencyRecord& edge : record.waits_for) children[edge.parent].push_back(record.id);
+  enter_array(job);
   if (record.state == JobState::kPending && has_claim(record)) {
     begin_claiming(job);
   } else if (waits_for_room(record)) {
@@ -277,6 +286,7 @@ void Engine::State::detach(EngineJob& job) {
   job.record.reservation = std::move(reservation);  // it stays promised, if it comes back
   end_claiming(job);
   if (job.by_rounds) rounds.jobs.erase(record.id);
+  leave_array(job);
   for (std::uint32_t i = 0; i < record.tasks.size(); ++i) {
     if (holds_allocation(record.tasks[i].phase)) release(job, i);
     if (!record.tasks[i].claim.node.is_none()) unbook_claim(job, i);

@@ -146,6 +146,13 @@ class Engine {
   QueueConfiguration queue_configuration() const;
   const QueueSpec* queue(std::string_view name) const;  // null: there is none
   QueueUsage usage(std::string_view queue) const;
+  // What queues and tenants have held lately, as far as the records of jobs do not
+  // tell it: of all, or of those of which it has changed since the last turn that
+  // was committed. For the store, and for copies of the engine.
+  std::vector<UsageRecord> usage_records() const;
+  std::vector<UsageRecord> changed_usage() const;
+  // Whether it makes anything of HistoryRestored.
+  bool learns_from_history() const;
   const std::vector<NodeWindow>& windows() const;  // that are known
   const std::vector<NodePool>& pools() const;      // likewise
   // The first window of the node that is not over; null: there is none.

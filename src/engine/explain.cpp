@@ -41,6 +41,7 @@ std::vector<Reason> Engine::explain(JobId id) const {
   if (!s.queues.exists(job->queue))
     reasons.emplace_back(ReasonCode::kQueueClosed,
                          std::vector<Reason::Param>{{"queue", record.spec->queue}});
+  if (s.waits_for_array(*job)) reasons.push_back(s.array_reason(*job));
   const std::size_t before_room = reasons.size();
   for (Reason& reason : s.room_reasons(*job)) reasons.push_back(std::move(reason));
   s.add_round_reasons(*job, reasons, before_room);
@@ -80,7 +81,8 @@ std::optional<Reason> Engine::main_reason(JobId id) const {
   const EngineJob* job = s.find(id);
   if (job == nullptr || job->record.state != JobState::kPending) return std::nullopt;
   const JobRecord& record = job->record;
-  if (record.held || !record.waits_for.empty() || !s.queues.exists(job->queue))
+  if (record.held || !record.waits_for.empty() || !s.queues.exists(job->queue) ||
+      s.waits_for_array(*job))
     return explain(id).front();
   std::vector<Reason> reasons = s.room_reasons(*job);
   s.add_round_reasons(*job, reasons, 0);

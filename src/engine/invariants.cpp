@@ -154,7 +154,8 @@ std::optional<std::string> Engine::check_invariants() const {
     if (reserved != (record.reservation && s.plans.timeline.is_booked(record.id)))
       return name + ": its reservation is not in the plans";
     const bool waits = record.state == JobState::kPending && !record.held &&
-                       record.waits_for.empty() && !claims && !reserved && !job.by_rounds;
+                       record.waits_for.empty() && !claims && !reserved && !job.by_rounds &&
+                       (record.array_limit == 0 || job.admitted);
     const bool in_rounds = s.rounds.jobs.count(record.id) != 0;
     if (in_rounds != (job.by_rounds && !is_terminal(record.state)))
       return name + ": goes by rounds, yet is not among their jobs, or the other way round";

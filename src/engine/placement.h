@@ -48,6 +48,9 @@ class PlacementPolicy {
   // Called only when `request` fits on `node`.
   virtual Choice choose(const NodeRoom& node, const Request& request) const = 0;
 
+  // Whether it learns from what observe() tells it.
+  virtual bool learns() const { return false; }
+
   // A task of this request has arrived (once a task, in order of submission;
   // again after a restart). True when this changes scores of most nodes: all
   // are then computed anew.

@@ -50,13 +50,13 @@ void QueueTree::each_model(const Request& request, const Allocation& at, Add add
 }
 
 void QueueTree::charge(QueueId place, const Request& request, const Allocation& at, int count) {
-  charging_.clear();
+  models_charged_.clear();
   each_model(request, at, [this](ModelNumber model, std::int64_t thousandths) {
-    charging_.resize(std::max(charging_.size(), model + std::size_t{1}));
-    charging_[model] += thousandths;
+    models_charged_.resize(std::max(models_charged_.size(), model + std::size_t{1}));
+    models_charged_[model] += thousandths;
   });
   for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
-    if (half_life_ > Duration{}) remember(queues_[id.value]);
+    remember_before_change(id);
     Usage& usage = queues_[id.value].usage;
     usage.cpu += count * request.cpu;
     usage.memory += count * request.memory;
@@ -66,8 +66,9 @@ void QueueTree::charge(QueueId place, const Request& request, const Allocation& 
       used.thousandths += count * need.charge();
       used.charged = true;
     }
-    if (usage.models.size() < charging_.size()) usage.models.resize(charging_.size());
-    for (std::size_t m = 0; m < charging_.size(); ++m) usage.models[m] += count * charging_[m];
+    if (usage.models.size() < models_charged_.size()) usage.models.resize(models_charged_.size());
+    for (std::size_t m = 0; m < models_charged_.size(); ++m)
+      usage.models[m] += count * models_charged_[m];
   }
 }
 
@@ -122,6 +123,37 @@ QueueTree::Need QueueTree::need_of_model(std::span<const Ask> asks, ModelNumber 
   return need;
 }
 
+// What limits leave of the model at this place; none: nothing limits it.
+std::optional<std::int64_t> QueueTree::left_of_model(QueueId place, ModelNumber model,
+                                                     Against against) const {
+  std::optional<std::int64_t> left;
+  for (QueueId id = place; !id.is_none(); id = queues_[id.value].parent) {
+    const Queue& at = queues_[id.value];
+    const auto limit = limit_at(at).of(models_[model].name());
+    if (!limit) continue;
+    const std::int64_t used = against == Against::kFree ? models_held(at.usage, model) : 0;
+    left = std::min(left.value_or(INT64_MAX), std::max<std::int64_t>(*limit - used, 0));
+  }
+  return left;
+}
+
+// Where the models that are left would do together, though none alone: what is
+// left of each, "gpu:A=2,gpu:H=1.5".
+std::string QueueTree::left_together(QueueId place, std::span<const Ask> asks,
+                                     std::span<const ModelNumber> models, Against against) const {
+  std::string text;
+  __int128 sum = 0;
+  __int128 need = 0;
+  for (const ModelNumber model : models) {
+    const std::int64_t left = left_of_model(place, model, against).value_or(0);
+    need = std::max(need, need_of_model(asks, model).amount);
+    sum += left;
+    if (left > 0)
+      text += (text.empty() ? "" : ",") + models_[model].name() + "=" + to_text(MilliCores(left));
+  }
+  return sum >= need ? text : std::string();
+}
+
 std::optional<Reason> QueueTree::blocked_by_models(QueueId place, std::span<const Ask> asks,
                                                    Against against) const {
   if (!limits_models(place)) return std::nullopt;
@@ -135,7 +167,11 @@ std::optional<Reason> QueueTree::blocked_by_models(QueueId place, std::span<cons
         any |= !reason;
         if (!first) first = std::move(reason);
       }
-      if (!any && first) return first;
+      if (any || !first) continue;
+      const std::vector<ModelNumber> models = accepted(device);
+      if (std::string left = left_together(place, asks, models, against); !left.empty())
+        first->params.emplace_back("models", std::move(left));
+      return first;
     }
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "engine/queue_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/planted.h"
 
@@ -16,8 +17,7 @@ bool has_share(const QueueSpec& spec) { return spec.weight > 0 || !spec.guarante
 constexpr std::int64_t kMiB = 1 << 20;
 
 bool rules_models(const QueueSpec& spec) {
-  return names_models(spec.limit.devices) || names_models(spec.each_tenant.devices) ||
-         names_models(spec.guaranteed.devices);
+  return limits_models(spec) || names_models(spec.guaranteed.devices);
 }
 
 }  // namespace
@@ -26,6 +26,10 @@ bool names_models(const DeviceAmounts& amounts) {
   return std::any_of(amounts.begin(), amounts.end(), [](const auto& amount) {
     return amount.first.find(':') != std::string::npos;
   });
+}
+
+bool limits_models(const QueueSpec& spec) {
+  return names_models(spec.limit.devices) || names_models(spec.each_tenant.devices);
 }
 
 // --- Places ---
@@ -98,6 +102,9 @@ void QueueTree::share_as(const QueueConfiguration& configuration) {
     for (Queue& place : queues_) remember(place);
   }
   half_life_ = configuration.usage_half_life;
+  if (half_life_ <= Duration{}) {
+    for (Queue& place : queues_) place.lately = DecayedUsage();
+  }
   work_units_ = configuration.work_units;
 }
 
@@ -275,10 +282,18 @@ void QueueTree::remember(Queue& place) {
   place.lately.advance(now_, held_, half_life_);
 }
 
+void QueueTree::remember_before_change(QueueId id) {
+  if (half_life_ <= Duration{} || charging_ == Charging::kRestored) return;
+  Queue& place = queues_[id.value];
+  remember(place);
+  if (!std::exchange(place.usage_changed, true)) usage_changed_.push_back(id);
+}
+
 std::int64_t QueueTree::share_of(QueueId id) {
   constexpr std::int64_t kMillion = 1'000'000;
   Queue& place = queues_[id.value];
-  if (half_life_ > Duration{}) remember(place);
+  const bool is_known = charging_ == Charging::kAnew || place.lately.has_begun();
+  if (half_life_ > Duration{} && is_known) remember(place);
   const Supply& supply = cluster_.supply();
   __int128 most = 0;
   const auto consider = [&](std::int64_t used, std::size_t resource, std::int64_t of) {

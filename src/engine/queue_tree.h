@@ -18,11 +18,14 @@
 #include "engine/turn.h"
 #include "model/queue.h"
 #include "model/reason.h"
+#include "model/usage_record.h"
 
 namespace gridfold {
 
 // Whether some amount is of a model rather than a class.
 bool names_models(const DeviceAmounts& amounts);
+// Whether the queue, or what each tenant of it may have, is limited by models.
+bool limits_models(const QueueSpec& spec);
 
 class QueueTree {
  public:
@@ -77,7 +80,8 @@ class QueueTree {
   // Why one job of these `asks` breaks a limit of its place or above: by itself
   // (kLimit: ExceedsQuotaMax) or on top of what is used (kFree: QuotaInUse).
   // Empty: it does not. Where devices may be of several models, it is blocked once
-  // none of these leaves enough for all of its tasks.
+  // none of these leaves enough for all of its tasks; where they would do together,
+  // what each leaves is told as well (`models`).
   std::optional<Reason> blocked(QueueId place, std::span<const Ask> asks, Against against) const;
 
   // --- Models of devices (queue_models.cpp) ---
@@ -113,6 +117,21 @@ class QueueTree {
   QueueConfiguration sharing() const;  // without queues
   // The time from which on changes are made; not before the last.
   void set_time(Instant now) { now_ = now; }
+
+  // --- What is remembered, for the store (queue_usage.cpp) ---
+
+  enum class Remembered : std::uint8_t { kAll, kChanged };
+  // What places have held lately, as of the last change of what they hold: of all,
+  // or of those that have changed since usage_is_stored().
+  std::vector<UsageRecord> usage_records(Remembered which) const;
+  void usage_is_stored();
+  // As told by an earlier usage_records(): what is held from that time on is what
+  // will be charged. Of a tenant that is not told apart any more: nothing.
+  void restore_usage(const UsageRecord& record);
+  // Restored: what is charged has been held all along, so nothing is remembered of
+  // the time before.
+  enum class Charging : std::uint8_t { kAnew, kRestored };
+  void set_charging(Charging charging) { charging_ = charging; }
 
   // Which of two places beneath the same queue is served first: the higher
   // priority; who holds less than guaranteed to it; the smaller share a weight;
@@ -192,6 +211,10 @@ class QueueTree {
   void each_model(const Request& request, const Allocation& at, Add add) const;
   std::vector<ModelNumber> accepted(const DeviceNeed& need) const;
   Need need_of_model(std::span<const Ask> asks, ModelNumber model) const;
+  std::optional<std::int64_t> left_of_model(QueueId place, ModelNumber model,
+                                            Against against) const;
+  std::string left_together(QueueId place, std::span<const Ask> asks,
+                            std::span<const ModelNumber> models, Against against) const;
   std::optional<Reason> blocked_by_models(QueueId place, std::span<const Ask> asks,
                                           Against against) const;
   std::int64_t models_held(const Usage& usage, ModelNumber model) const {
@@ -211,6 +234,7 @@ class QueueTree {
     std::map<std::string, QueueId, std::less<>> tenants;
     bool is_tenant = false;
     bool exists = false;
+    bool usage_changed = false;  // since it was stored
   };
   bool asks_within(const Queue& place, std::span<const Need> needs,
                    std::span<const Ask> asks) const;
@@ -227,6 +251,7 @@ class QueueTree {
     return shared_ > 0 || !queue.spec.each_tenant.empty();
   }
   void remember(Queue& place);
+  void remember_before_change(QueueId place);
 
   const Cluster& cluster_;
   std::vector<Queue> queues_;
@@ -242,8 +267,10 @@ class QueueTree {
   Duration half_life_{};
   WorkUnits work_units_;
   Instant now_{};
-  std::vector<std::int64_t> held_;      // of remember(), kept for its memory
-  std::vector<std::int64_t> charging_;  // of charge(), likewise
+  Charging charging_ = Charging::kAnew;
+  std::vector<QueueId> usage_changed_;        // places, each once
+  std::vector<std::int64_t> held_;            // of remember(), kept for its memory
+  std::vector<std::int64_t> models_charged_;  // of charge(), likewise
 };
 
 }  // namespace gridfold

@@ -13,6 +13,7 @@ namespace gridfold {
 
 void Engine::State::enter_queue(EngineJob& job) {
   assert(job.group == nullptr);
+  if (waits_for_array(job)) return;
   if (!keeps_reservation(job)) job.record.reservation.reset();
   if (job.record.reservation) return enter_reserved(job);
   if (job.by_rounds) return;  // it waits for the next round

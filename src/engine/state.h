@@ -1,6 +1,5 @@
 // The engine's inside: records, and everything derived from them. Not part of
-// the interface; engine.cpp, lifecycle.cpp, schedule.cpp, preempt.cpp,
-// explain.cpp and invariants.cpp share it.
+// the interface; the files that it names share it.
 #pragma once
 
 #include <algorithm>
@@ -82,6 +81,7 @@ struct EngineJob {
   Instant timer = Instant::never();
   std::uint64_t saved_in_turn = 0;  // journalled already in this turn
   bool by_rounds = false;
+  bool admitted = false;  // of an array with a limit: it may wait for room, or has it
   // What it has reported, while this engine lives.
   std::shared_ptr<const TrainingHistory> history;
 
@@ -199,9 +199,21 @@ struct Engine::State {
   PendingKey key_of(const EngineJob& job) const;
   const Request& request_of(const EngineJob& job, std::uint32_t task) const;
 
-  // --- lifecycle.cpp: what events and timers do to jobs ---
+  // --- lifecycle.cpp: what events and timers do to jobs, tasks and nodes ---
   void apply(const Event& event);
   void fire_timers();
+  void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
+  void node_fault(NodeId node, const std::string& message);
+
+  // --- job_states.cpp: from one state of a job to the next ---
+  void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
+  void begin_stop(EngineJob& job, StopCause cause, Reason reason);
+  void shed(EngineJob& job, std::span<const std::uint32_t> tasks, Reason reason);
+  void settle(EngineJob& job);
+  void end(EngineJob& job, JobState state, Reason reason);
+  void change_state(EngineJob& job, JobState to, Reason reason);
+
+  // --- allocations.cpp: what tasks hold and are promised ---
   void hold(EngineJob& job, std::uint32_t task);     // books its allocation
   void release(EngineJob& job, std::uint32_t task);  // frees it in the books
   void vacate(EngineJob& job, std::uint32_t task);   // it has left: release, and tell the policy
@@ -209,21 +221,33 @@ struct Engine::State {
   void book_claim(EngineJob& job, std::uint32_t task);  // the claim on its record
   void unbook_claim(EngineJob& job, std::uint32_t task);
   void drop_claims(EngineJob& job);
+  void begin_claiming(EngineJob& job);
+  void end_claiming(EngineJob& job);
+
+  // --- queue_changes.cpp: other configurations of the queues ---
   void save_queue(const std::string& name);
   void take_over(const QueueConfiguration& configuration);
   void configure_queues(std::span<const QueueChange> changes);
-  void begin_claiming(EngineJob& job);
-  void end_claiming(EngineJob& job);
-  void enter_queue(EngineJob& job);
-  void leave_queue(EngineJob& job);
-  void begin_stop(EngineJob& job, StopCause cause, Reason reason);
-  void shed(EngineJob& job, std::span<const std::uint32_t> tasks, Reason reason);
-  void settle(EngineJob& job);
-  void end(EngineJob& job, JobState state, Reason reason);
-  void change_state(EngineJob& job, JobState to, Reason reason);
-  void launch(EngineJob& job, std::uint32_t task, std::int32_t feasible, std::int64_t score);
-  void task_lost(EngineJob& job, std::uint32_t task, Reason reason);
-  void node_fault(NodeId node, const std::string& message);
+
+  // --- history.cpp: what is learned from jobs ---
+  // Of a job that has come; true when scores are to be computed anew.
+  bool tell_policy(const JobSpec& spec);
+  void learn_from(const std::vector<JobRecord>& ended);
+
+  // --- arrays.cpp: so many jobs of an array at a time ---
+  std::map<JobId, std::set<JobId>> arrays;  // with a limit: jobs not ended, by the first of all
+  std::set<JobId> arrays_changed;
+  void enter_array(EngineJob& job);
+  void leave_array(EngineJob& job);
+  void array_changes(const EngineJob& job);
+  void follow_arrays();
+  bool waits_for_array(const EngineJob& job) const;
+  Reason array_reason(const EngineJob& job) const;
+
+  // --- job_change.cpp: what a user changes about a job ---
+  void change_job(const JobChangeRequested& change);
+  void change_class(EngineJob& job, WorkloadClass to);
+  void limit_array(const EngineJob& job, std::int32_t limit);
 
   // --- reports.cpp ---
   void take_report(EngineJob& job, std::uint32_t task, const TaskReport& report);
@@ -231,6 +255,8 @@ struct Engine::State {
   void remember_report(EngineJob& job, const TaskReport& report);
 
   // --- schedule.cpp: the cycle ---
+  void enter_queue(EngineJob& job);
+  void leave_queue(EngineJob& job);
   struct Placed {
     std::uint32_t task = 0;
     Allocation allocation;
@@ -551,6 +577,19 @@ inline bool is_leaving(const JobRecord& record, const TaskRecord& task) {
   if (record.repairing) return false;
   return record.stopping != StopCause::kNone ||
          (task.phase == TaskPhase::kCleaning && task.not_before.is_never());
+}
+
+// Why a job ends whose parent ended in a way that its edge does not accept.
+Reason never_met(const JobRecord& parent, DependencyCondition condition);
+
+// Whether nothing but room keeps the job from starting.
+inline bool waits_for_room(const JobRecord& record) {
+  return record.state == JobState::kPending && !record.held && record.waits_for.empty();
+}
+
+// The number of the first job of its array.
+inline JobId array_of(const JobRecord& record) {
+  return JobId(record.id.value - static_cast<std::uint64_t>(record.spec->array_position));
 }
 
 // Whether the job gives its place back whenever others need it.

@@ -71,6 +71,8 @@ struct Decisions {
   std::vector<Solve> solves;
   // Of the changed jobs those that the turn took in; sorted.
   std::vector<JobId> new_jobs;
+  // Of the changed jobs those that ask for something else than is stored; each once.
+  std::vector<JobId> changed_specs;
 
   // Empties it and keeps its memory.
   void clear() {
@@ -79,6 +81,7 @@ struct Decisions {
     changed_jobs.clear();
     changed_nodes.clear();
     new_jobs.clear();
+    changed_specs.clear();
     solves.clear();
   }
   bool is_new(JobId job) const { return std::binary_search(new_jobs.begin(), new_jobs.end(), job); }

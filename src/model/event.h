@@ -14,6 +14,7 @@
 #include "model/record.h"
 #include "model/report.h"
 #include "model/solve.h"
+#include "model/usage_record.h"
 
 namespace gridfold {
 
@@ -108,6 +109,14 @@ struct JobRequeueRequested {
   JobId job;
   std::string by;
 };
+// Other values for what a user asked for; those not named stay.
+struct JobChangeRequested {
+  JobId job;
+  std::optional<WorkloadClass> workload_class;
+  // Of its array, all of it: so many of its jobs at a time; 0: any number.
+  std::optional<std::int32_t> array_limit;
+  std::string by;
+};
 struct NodeDrainRequested {
   std::string node;
   bool drained = true;
@@ -142,6 +151,16 @@ struct NodeRestored {
 struct JobRestored {
   JobRecord record;
 };
+// What a queue or tenant had held lately, as it was stored. After nodes, before
+// jobs.
+struct UsageRestored {
+  UsageRecord usage;
+};
+// Jobs that have ended, in the order of their ends: for what is learned from
+// them. After jobs.
+struct HistoryRestored {
+  std::vector<JobRecord> ended;
+};
 // The turn's decisions are durable.
 struct TurnCommitted {
   std::uint64_t turn = 0;
@@ -156,6 +175,7 @@ using Event = std::variant<NodeJoined, NodeLost, TaskStarted, TaskExited, TaskCl
                            JobSubmitted, JobCancelRequested, JobHoldRequested, JobReleaseRequested,
                            JobRequeueRequested, NodeDrainRequested, QueueConfigured,
                            QueuesConfigured, NodeRestored, JobRestored, TurnCommitted, TurnRejected,
-                           Solved, TaskReported, WindowsPlanned, PoolsPlanned, NodeBootFailed>;
+                           Solved, TaskReported, WindowsPlanned, PoolsPlanned, NodeBootFailed,
+                           UsageRestored, HistoryRestored, JobChangeRequested>;
 
 }  // namespace gridfold

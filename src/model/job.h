@@ -27,6 +27,10 @@ enum class WorkloadClass : std::uint8_t {
 std::string_view to_string(WorkloadClass value);
 std::optional<WorkloadClass> parse_workload_class(std::string_view text);
 
+// Who chose a job's class: its user, or the rule for jobs that name none
+// (model/job_class.h).
+enum class ClassSource : std::uint8_t { kGiven, kFeatures };
+
 // How the whole devices of one request lie to each other within their node. A
 // device whose place is unknown satisfies none of these, except alone: one
 // device is always near to itself.
@@ -142,6 +146,7 @@ struct JobSpec {
   std::string tenant = "default";
   std::string queue = "default";
   WorkloadClass workload_class = WorkloadClass::kTrain;
+  ClassSource class_source = ClassSource::kGiven;
   std::int32_t priority = 0;  // higher first
   std::vector<Role> roles;
   TopologyWish topology;
@@ -151,9 +156,14 @@ struct JobSpec {
   std::map<std::string, std::string> env;
   std::string workdir;  // absolute, or empty: a directory of the job's own
   std::vector<StagedFile> files;
+  std::vector<std::int32_t> ports;  // on which its tasks answer
   Retry retry;
   std::vector<Dependency> after;
   std::optional<std::int64_t> array_index;
+  // Of an array: which of its jobs it is, from 0, and how many of them may be
+  // started at a time as it was submitted; 0: any number.
+  std::int32_t array_position = 0;
+  std::int32_t array_limit = 0;
   Stop stop;
   std::optional<Checkpoint> checkpoint;
   std::optional<TrainingDeclaration> training;

@@ -6,7 +6,7 @@
 namespace gridfold {
 namespace {
 
-constexpr std::array<std::string_view, 52> kCodes = {"ExceedsCluster",
+constexpr std::array<std::string_view, 53> kCodes = {"ExceedsCluster",
                                                      "NoMatchingNode",
                                                      "ExceedsQuotaMax",
                                                      "QueueClosed",
@@ -57,8 +57,9 @@ constexpr std::array<std::string_view, 52> kCodes = {"ExceedsCluster",
                                                      "WaitsForRole",
                                                      "RoleDown",
                                                      "WaitsForBoot",
-                                                     "BootFailed"};
-static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kBootFailed) + 1);
+                                                     "BootFailed",
+                                                     "ArrayLimit"};
+static_assert(kCodes.size() == static_cast<std::size_t>(ReasonCode::kArrayLimit) + 1);
 
 const Reason::Param* find(const Reason& reason, std::string_view name) {
   for (const auto& param : reason.params)

@@ -99,6 +99,9 @@ enum class ReasonCode : std::uint8_t {
   // Nodes of a pool would do, but a boot has failed, so often in a row: it is tried again at the
   // time, {pool, failures, until_ns}.
   kBootFailed,
+  // So many jobs of its array may be started at a time: {limit, started, ahead}, and so many are,
+  // and wait before it.
+  kArrayLimit,
 };
 // "ExceedsCluster", …: the API's word.
 std::string_view to_string(ReasonCode code);

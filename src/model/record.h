@@ -172,6 +172,8 @@ struct JobRecord {
   std::int32_t losses = 0;                // runs lost through no fault of its own
   std::int32_t runs = 0;                  // times the job was started
   std::int64_t executed_ns = 0;           // of a job of the rounds: device-ns of its ended runs
+  // So many jobs of its array at a time, as it is now; 0: any number.
+  std::int32_t array_limit = 0;
   // Room that is promised to it while it waits.
   std::optional<Reservation> reservation;
   // For how long it is expected to run, for planning; 0: its limit is all that

@@ -29,6 +29,7 @@ class Fgd final : public PlacementPolicy {
   void prepare(Cluster& cluster) override;
   Choice choose(const NodeRoom& node, const Request& request) const override;
   // Plans anew at 1, 2, 4, … 2,048 arrivals and then every 2,048.
+  bool learns() const override { return true; }
   bool observe(const Request& request) override;
 
  private:

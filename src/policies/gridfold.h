@@ -51,6 +51,7 @@ class Gridfold final : public PlacementPolicy {
   Choice choose(const NodeRoom& node, const Request& request) const override;
   // Plans anew at 32, 64, … 2,048 arrivals and then every 2,048, on more nodes
   // than that every so many; reserves and looks for scarce models more often.
+  bool learns() const override { return true; }
   bool observe(const Request& request) override;
   bool departed(const Request& request) override;
   // A plan is worked out outside the step: from the mix as it is, and adopted

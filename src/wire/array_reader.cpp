@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kMaxIndex = 1'000'000'000;
 constexpr auto kMost = static_cast<std::int64_t>(kMaxJobsPerBatch);
-constexpr std::string_view kHint = "write 0-99, or 1,3,7, or {from: 0, to: 98, step: 2}";
+constexpr std::string_view kHint =
+    "write 0-99, or 1,3,7, or {from: 0, to: 98, step: 2}; 0-99%4 for 4 at a time";
 
 struct Range {
   std::int64_t from = 0;
@@ -48,22 +49,36 @@ std::optional<Range> parse_range(std::string_view text) {
   return Range{*from, *to, 1};
 }
 
-void read_text_form(const Field& field, std::vector<std::int64_t>& indices) {
-  std::string_view rest = field.node().text;
+void read_indices(std::string_view text, const Field& field, std::vector<std::int64_t>& indices) {
   for (bool more = true; more;) {
-    const auto comma = rest.find(',');
-    const auto range = parse_range(rest.substr(0, comma));
+    const auto comma = text.find(',');
+    const auto range = parse_range(text.substr(0, comma));
     if (!range) {
       field.fail(quote(field.node().text) + " is not a list of indices", std::string(kHint));
       return;
     }
     if (!append(*range, field, indices)) return;
     more = comma != std::string_view::npos;
-    rest.remove_prefix(more ? comma + 1 : rest.size());
+    text.remove_prefix(more ? comma + 1 : text.size());
   }
 }
 
-void read_map_form(const Field& field, std::vector<std::int64_t>& indices) {
+// "0-99%4": what stands behind the sign is the limit.
+void read_text_form(const Field& field, ArrayWish& wish) {
+  const std::string_view text = field.node().text;
+  const auto sign = text.find('%');
+  read_indices(text.substr(0, sign), field, wish.indices);
+  if (sign == std::string_view::npos) return;
+  const auto limit = parse_count(text.substr(sign + 1));
+  if (!limit || *limit < 1 || *limit > kMost) {
+    field.fail(quote(text.substr(sign)) + " is not how many jobs at a time",
+               "write a number from 1 to " + std::to_string(kMost) + ", such as 0-99%4");
+    return;
+  }
+  wish.limit = static_cast<std::int32_t>(*limit);
+}
+
+void read_map_form(const Field& field, ArrayWish& wish) {
   if (!check_map(field, kArrayKeys)) return;
   const auto from = field.find("from");
   const auto to = field.find("to");
@@ -74,26 +89,28 @@ void read_map_form(const Field& field, std::vector<std::int64_t>& indices) {
   }
   append({read_integer(*from, 0, kMaxIndex), read_integer(*to, 0, kMaxIndex),
           step ? read_integer(*step, 1, kMaxIndex) : 1},
-         field, indices);
+         field, wish.indices);
+  if (const auto limit = field.find("limit"))
+    wish.limit = static_cast<std::int32_t>(read_integer(*limit, 1, kMost));
 }
 
 }  // namespace
 
-std::vector<std::int64_t> read_array(const Field& field) {
-  std::vector<std::int64_t> indices;
+ArrayWish read_array(const Field& field) {
+  ArrayWish wish;
   if (field.is_map()) {
-    read_map_form(field, indices);
+    read_map_form(field, wish);
   } else if (field.node().kind == DocumentNode::Kind::kString) {
-    read_text_form(field, indices);
+    read_text_form(field, wish);
   } else {
     field.fail_kind("a range of indices", std::string(kHint));
   }
-  std::vector<std::int64_t> sorted = indices;
+  std::vector<std::int64_t> sorted = wish.indices;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end())
     field.fail("the index " + std::to_string(*twice) + " is given twice", "keep one of them");
-  return indices;
+  return wish;
 }
 
 }  // namespace gridfold

@@ -107,6 +107,7 @@ Result<Batch> expand(std::vector<JobTemplate>& templates) {
       spec.after = after;
       if (!job.indices.empty()) {
         spec.array_index = job.indices[k];
+        spec.array_position = static_cast<std::int32_t>(k);
         spec.name = with_index(job.spec.name, job.indices[k]);
       }
       batch.jobs.push_back(std::move(spec));

@@ -161,13 +161,22 @@ TEST(JobFile, ArraysExpand) {
   EXPECT_EQ(sweep[1].name, "sweep[3]");
   EXPECT_EQ(sweep[1].array_index, 3);
   EXPECT_EQ(jobs("name: s\nrun: x\narray: {from: 0, to: 98, step: 2}\n").size(), 50u);
+  for (const auto* few : {"7-9%2", "{from: 7, to: 9, limit: 2}"}) {
+    const auto limited = jobs("name: s\nrun: x\narray: " + std::string(few) + "\n");
+    ASSERT_EQ(limited.size(), 3u);
+    for (std::int32_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(limited[static_cast<std::size_t>(i)].array_position, i);
+      EXPECT_EQ(limited[static_cast<std::size_t>(i)].array_limit, 2);
+    }
+  }
 
   const auto batch = jobs("name: s\nrun: x\narray: 0-2\n---\nname: end\nrun: x\nafter: {s: any}\n");
   ASSERT_EQ(batch.size(), 4u);
   EXPECT_EQ(batch[3].after, (std::vector<Dependency>{{"s[0]", DependencyCondition::kAny},
                                                      {"s[1]", DependencyCondition::kAny},
                                                      {"s[2]", DependencyCondition::kAny}}));
-  for (const auto* array : {"0-10000", "0-1000000000000", "1,1", "3-1", "a", "\"\"", "1,", "-1"})
+  for (const auto* array : {"0-10000", "0-1000000000000", "1,1", "3-1", "a", "\"\"", "1,", "-1",
+                            "0-9%", "0-9%0", "0-9%4%4", "%4", "0-9%10001"})
     EXPECT_FALSE(parse_job_file("name: s\nrun: x\narray: " + std::string(array) + "\n",
                                 JobFileFormat::kYaml))
         << array;
@@ -259,6 +268,26 @@ TEST(JobFile, StoredJobsHaveTwoKeysMore) {
   EXPECT_EQ(negative.error().kind, ErrorKind::kCorrupt);
   EXPECT_EQ(negative.error().field, "each.cpu");
   EXPECT_EQ(parse_stored_job("{").error().kind, ErrorKind::kCorrupt);
+}
+
+TEST(JobFile, AJobWithoutAClassGetsOneByItsFeatures) {
+  const auto spec = [](const std::string& more) {
+    const auto jobs = parse_job_file("name: a\nrun: x\n" + more, JobFileFormat::kYaml);
+    EXPECT_TRUE(jobs) << more;
+    return jobs->front();
+  };
+  const auto by = [&](const std::string& more) {
+    EXPECT_EQ(spec(more).class_source, ClassSource::kFeatures) << more;
+    return spec(more).workload_class;
+  };
+  EXPECT_EQ(by(""), WorkloadClass::kTrain);
+  EXPECT_EQ(by("count: 4\neach: {gpu: 8}\n"), WorkloadClass::kTrain);
+  EXPECT_EQ(by("ports: 8000\n"), WorkloadClass::kInfer);
+  EXPECT_EQ(by("ports: [1, 2]\ncount: {min: 1, max: 4}\neach: {gpu: 1}\n"), WorkloadClass::kInfer);
+  EXPECT_EQ(by("ports: 29500\ncount: 2\ntopology: {require: rack}\n"), WorkloadClass::kTrain);
+  EXPECT_EQ(by("ports: 6006\ncheckpoint: {}\ntraining: {}\n"), WorkloadClass::kTrain);
+  EXPECT_EQ(spec("class: filler\nports: 8000\n").workload_class, WorkloadClass::kFiller);
+  EXPECT_EQ(spec("class: filler\nports: 8000\n").class_source, ClassSource::kGiven);
 }
 
 }  // namespace

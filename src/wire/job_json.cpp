@@ -145,6 +145,7 @@ std::string to_json(const JobSpec& spec) {
   JsonWriter json(out);
   json.begin_object().key("name").string(spec.name).key("tenant").string(spec.tenant);
   json.key("queue").string(spec.queue).key("class").string(to_string(spec.workload_class));
+  if (spec.class_source == ClassSource::kFeatures) json.key("class_source").string("features");
   json.key("priority").number(spec.priority);
   json.key("roles").begin_array();
   for (const auto& role : spec.roles) write(json, role);
@@ -156,6 +157,11 @@ std::string to_json(const JobSpec& spec) {
   if (!spec.files.empty()) {
     json.key("files").begin_array();
     for (const auto& file : spec.files) write(json, file);
+    json.end_array();
+  }
+  if (!spec.ports.empty()) {
+    json.key("ports").begin_array();
+    for (const std::int32_t port : spec.ports) json.number(port);
     json.end_array();
   }
   write(json.key("retry"), spec.retry);
@@ -170,7 +176,11 @@ std::string to_json(const JobSpec& spec) {
           .end_object();
     json.end_array();
   }
-  if (spec.array_index) json.key("array_index").number(*spec.array_index);
+  if (spec.array_index) {
+    json.key("array_index").number(*spec.array_index);
+    json.key("array_position").number(spec.array_position);
+    if (spec.array_limit != 0) json.key("array_limit").number(spec.array_limit);
+  }
   json.key("stop").begin_object().key("signal").string(spec.stop.signal);
   json.key("grace").string(to_text(spec.stop.grace)).end_object();
   if (spec.checkpoint) write(json.key("checkpoint"), *spec.checkpoint);

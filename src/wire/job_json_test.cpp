@@ -23,6 +23,8 @@ class SpecMaker {
     spec.tenant = word();
     spec.queue = word() + (some() ? "/" + word() : "");
     spec.workload_class = static_cast<WorkloadClass>(random_.below(3));
+    if (some()) spec.class_source = ClassSource::kFeatures;
+    if (some()) spec.ports = {static_cast<std::int32_t>(random_.between(1, 30'000)), 65'535};
     spec.priority = static_cast<std::int32_t>(random_.between(-1'000'000'000, 1'000'000'000));
     for (std::uint64_t i = 0, n = 1 + random_.below(3); i < n; ++i)
       spec.roles.push_back(role("r" + std::to_string(i)));
@@ -37,6 +39,8 @@ class SpecMaker {
       spec.after.push_back({word(), static_cast<DependencyCondition>(random_.below(3))});
     if (some()) {
       spec.array_index = random_.between(0, 1'000'000'000);
+      spec.array_position = static_cast<std::int32_t>(random_.between(0, 9'999));
+      if (some()) spec.array_limit = static_cast<std::int32_t>(random_.between(1, 10'000));
       spec.name += "[" + std::to_string(*spec.array_index) + "]";
     }
     spec.stop = {signal(), duration(0)};
@@ -227,7 +231,8 @@ TEST(JobJson, IsCanonical) {
   const auto jobs = parse_job_file("name: a\nrun: x\neach: {gpu: 0.5}\n", JobFileFormat::kYaml);
   ASSERT_TRUE(jobs);
   EXPECT_EQ(to_json(jobs->front()),
-            R"({"name":"a","tenant":"default","queue":"default","class":"train","priority":0,)"
+            R"({"name":"a","tenant":"default","queue":"default","class":"train",)"
+            R"("class_source":"features","priority":0,)"
             R"("roles":[{"name":"main","count":1,"each":{"cpu":"1","memory":"1Gi",)"
             R"("devices":[{"class":"gpu","amount":0.5}]},"run":["/bin/sh","-c","x"]}],)"
             R"("retry":{"max":0,"backoff":"1s","on":["failure","node_lost"]},)"

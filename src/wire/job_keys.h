@@ -12,10 +12,10 @@ namespace gridfold {
 using std::string_view_literals::operator""sv;
 
 inline constexpr std::array kJobKeys = {
-    "name"sv,  "class"sv,   "queue"sv,      "priority"sv, "roles"sv,
-    "run"sv,   "count"sv,   "each"sv,       "topology"sv, "communication"sv,
-    "env"sv,   "workdir"sv, "files"sv,      "retry"sv,    "after"sv,
-    "array"sv, "stop"sv,    "checkpoint"sv, "training"sv, "time_limit"sv};
+    "name"sv,     "class"sv,      "queue"sv,    "priority"sv,      "roles"sv, "run"sv,
+    "count"sv,    "each"sv,       "topology"sv, "communication"sv, "env"sv,   "workdir"sv,
+    "files"sv,    "retry"sv,      "after"sv,    "array"sv,         "stop"sv,  "checkpoint"sv,
+    "training"sv, "time_limit"sv, "ports"sv};
 inline constexpr std::array kRoleKeys = {"name"sv, "count"sv, "each"sv,
                                          "run"sv,  "env"sv,   "start_after"sv};
 inline constexpr std::array kCountKeys = {"min"sv, "max"sv, "multiple_of"sv, "preferred"sv};
@@ -65,7 +65,7 @@ inline constexpr std::size_t kMostExchanges = 64;
 inline constexpr std::array kFileKeys = {"path"sv, "content"sv, "content_base64"sv, "executable"sv};
 inline constexpr std::array kRetryKeys = {"max"sv, "backoff"sv, "on"sv};
 inline constexpr std::array kDependencyKeys = {"job"sv, "on"sv};
-inline constexpr std::array kArrayKeys = {"from"sv, "to"sv, "step"sv};
+inline constexpr std::array kArrayKeys = {"from"sv, "to"sv, "step"sv, "limit"sv};
 inline constexpr std::array kStopKeys = {"signal"sv, "grace"sv};
 inline constexpr std::array kCheckpointKeys = {"signal"sv, "grace"sv, "interval"sv, "cost"sv};
 inline constexpr std::array kTrainingKeys = {
@@ -76,8 +76,11 @@ inline constexpr std::array kRateKeys = {"model"sv, "nodes"sv, "tasks"sv, "steps
 // Of any duration that a job gives: ten years.
 inline constexpr Duration kLongest = Duration::hours(24 * 3650);
 
+inline constexpr std::size_t kMostPorts = 64;
+
 // In stored jobs only: set by the server.
-inline constexpr std::array kStoredKeys = {"tenant"sv, "array_index"sv};
+inline constexpr std::array kStoredKeys = {"tenant"sv, "class_source"sv, "array_index"sv,
+                                           "array_position"sv, "array_limit"sv};
 
 // Planned, and refused until they do something.
 inline constexpr std::array kLaterJobKeys = {"parallelism"sv, "serve"sv, "data"sv,   "network"sv,

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/quote.h"
+#include "model/job_class.h"
 #include "wire/array_reader.h"
 #include "wire/communication_reader.h"
 #include "wire/files_reader.h"
+#include "wire/job_file.h"
 #include "wire/job_keys.h"
 #include "wire/role_reader.h"
 #include "wire/topology_reader.h"
@@ -206,9 +208,26 @@ WorkloadClass read_class(const Field& field) {
   return kClasses[read_word(field, words)];
 }
 
+// Each port once.
+std::vector<std::int32_t> read_ports(const Field& field) {
+  std::vector<std::int32_t> ports = read_list_or_one(field, [](const Field& port) {
+    return static_cast<std::int32_t>(read_integer(port, 1, 65535));
+  });
+  if (ports.size() > kMostPorts)
+    field.fail("there are more than " + std::to_string(kMostPorts) + " ports",
+               "name those on which the tasks answer");
+  std::vector<std::int32_t> sorted = ports;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    field.fail("the port " + std::to_string(*twice) + " is given twice", "keep one of them");
+  return ports;
+}
+
 std::string hint_for_job_key(std::string_view key) {
   if (key == "tenant") return "the server sets the tenant from your login; remove it";
   if (key == "array_index") return "the index comes from array; write array: 0-99";
+  if (key == "array_limit") return "write it behind the indices: array: 0-99%4";
   if (key == "jobs") return "a file with jobs: […] has no other key";
   if (key == "command" || key == "cmd" || key == "script" || key == "exec")
     return "did you mean \"run\"?";
@@ -222,9 +241,17 @@ std::vector<std::string_view> keys_of(JobForm form) {
 }
 
 void read_stored_keys(const Field& job, JobSpec& spec) {
+  static constexpr std::array kClassSources = {"given"sv, "features"sv};  // by ClassSource
   if (const auto tenant = job.find("tenant")) spec.tenant = read_path_of_words(*tenant, "tenant");
   if (const auto index = job.find("array_index"))
     spec.array_index = read_integer(*index, 0, std::numeric_limits<std::int64_t>::max());
+  constexpr auto kLast = static_cast<std::int64_t>(kMaxJobsPerBatch) - 1;
+  if (const auto position = job.find("array_position"))
+    spec.array_position = static_cast<std::int32_t>(read_integer(*position, 0, kLast));
+  if (const auto limit = job.find("array_limit"))
+    spec.array_limit = static_cast<std::int32_t>(read_integer(*limit, 0, kLast + 1));
+  if (const auto source = job.find("class_source"))
+    spec.class_source = static_cast<ClassSource>(read_word(*source, kClassSources));
 }
 
 }  // namespace
@@ -246,9 +273,14 @@ JobTemplate read_job(const Field& job, JobForm form) {
   if (const auto env = job.find("env")) spec.env = read_env(*env);
   if (const auto workdir = job.find("workdir")) spec.workdir = read_workdir(*workdir);
   if (const auto files = job.find("files")) spec.files = read_files(*files);
+  if (const auto ports = job.find("ports")) spec.ports = read_ports(*ports);
   if (const auto retry = job.find("retry")) spec.retry = read_retry(*retry);
   if (const auto after = job.find("after")) read_after(*after, out);
-  if (const auto array = job.find("array")) out.indices = read_array(*array);
+  if (const auto array = job.find("array")) {
+    ArrayWish wish = read_array(*array);
+    out.indices = std::move(wish.indices);
+    spec.array_limit = wish.limit;
+  }
   if (const auto stop = job.find("stop")) spec.stop = read_stop(*stop);
   if (const auto checkpoint = job.find("checkpoint"))
     spec.checkpoint = read_checkpoint(*checkpoint);
@@ -260,6 +292,10 @@ JobTemplate read_job(const Field& job, JobForm form) {
   }
   if (const auto limit = job.find("time_limit"))
     spec.time_limit = read_duration(*limit, Duration::nanoseconds(1), kLongest);
+  if (!job.find("class")) {
+    spec.workload_class = class_by(class_features(spec).rule);
+    spec.class_source = ClassSource::kFeatures;
+  }
   if (form == JobForm::kStored) read_stored_keys(job, spec);
   return out;
 }

@@ -64,6 +64,7 @@ constexpr Bug kBugs[] = {
     {"repair_counts_its_places", "I13"},
     {"window_ahead_overlooked", "P4 I13"},
     {"window_stops_nobody", "P4"},
+    {"array_off_by_one", "I5 I13"},
 };
 
 RunResult run(std::uint64_t seed) {

@@ -40,10 +40,12 @@
 //          [require=LEVEL] [prefer=LEVEL] [spread=LEVEL] [segments=4:LEVEL]
 //          [all_reduce=2GiB] [compute=100ms]  in a step, among all devices
 //          [second=2:8]  a second role of two tasks with 8 GPUs each
+//          [at_a_time=2]  A*5 is an array, of which so many may be started at a time
 //          several, separated by " ; ", are one atomic batch
 //   parse FORMAT                             the lines up to "----" are a job file
 //   advance 100        to @100, or to a time              cancel|hold|release|requeue NAME
 //   drain|undrain NODE                       lose NODE [unfenced]   return NODE
+//   array_limit NAME 8 (0: none)             class NAME infer
 //   launches_fail COUNT   the next ones, by the node's fault
 //   cleaning_takes 450s   before the first job
 //   restart            explain NAME          status          nodes
@@ -392,6 +394,9 @@ class Player {
       if (arguments.has("model"))
         queue.limit.devices["gpu:" + arguments.text("model")] =
             arguments.number("model_gpu", 0) * 1000;
+      if (arguments.has("model2"))
+        queue.limit.devices["gpu:" + arguments.text("model2")] =
+            arguments.number("model2_gpu", 0) * 1000;
       if (arguments.has("cpu")) queue.limit.cpu = parse_cores(arguments.text("cpu")).value();
       if (arguments.has("jobs")) queue.limit.running_jobs = arguments.number("jobs", 0);
       if (arguments.has("longest"))
@@ -438,6 +443,18 @@ class Player {
     if (verb == "hold") return world.request(JobHoldRequested{world.job(words.at(0)), by()});
     if (verb == "release") return world.request(JobReleaseRequested{world.job(words.at(0)), by()});
     if (verb == "requeue") return world.request(JobRequeueRequested{world.job(words.at(0)), by()});
+    if (verb == "array_limit") {
+      JobChangeRequested change;
+      change.job = world.job(words.at(0));
+      change.array_limit = std::stoi(words.at(1));
+      return world.request(change);
+    }
+    if (verb == "class") {
+      JobChangeRequested change;
+      change.job = world.job(words.at(0));
+      change.workload_class = parse_workload_class(words.at(1));
+      return world.request(change);
+    }
     if (verb == "drain") return world.request(NodeDrainRequested{words.at(0), true, by()});
     if (verb == "undrain") return world.request(NodeDrainRequested{words.at(0), false, by()});
     if (verb == "lose")
@@ -478,6 +495,11 @@ class Player {
       for (int i = 1; i <= copies; ++i) {
         jobs.push_back(job_from(arguments));
         if (star != std::string::npos) jobs.back().name = name.substr(0, star) + std::to_string(i);
+        if (arguments.has("at_a_time")) {
+          jobs.back().array_index = i;
+          jobs.back().array_position = i - 1;
+          jobs.back().array_limit = static_cast<std::int32_t>(arguments.number("at_a_time", 0));
+        }
         truths.push_back(truth_from(arguments));
       }
       rest = at == std::string::npos ? "" : rest.substr(at + 3);

@@ -29,6 +29,12 @@ std::string join(const std::vector<std::string>& words) {
   return out;
 }
 
+std::string port_list(const std::vector<std::int32_t>& ports) {
+  std::vector<std::string> words;
+  for (const std::int32_t port : ports) words.push_back(std::to_string(port));
+  return join(words);
+}
+
 // Where the task stands among its peers.
 struct Placement {
   std::vector<std::string> nodes;  // each once, in order of first rank
@@ -155,6 +161,7 @@ void add_gridfold(const LaunchOrder& order, const NodeSpec& node, const Role& ro
       env["GRIDFOLD_PARTITION"] = request.partition + "@" + std::to_string(order.start);
   }
   env["GRIDFOLD_REPORT"] = report;
+  if (!order.spec->ports.empty()) env["GRIDFOLD_PORTS"] = port_list(order.spec->ports);
   if (order.spec->array_index) {
     env["GRIDFOLD_ARRAY_INDEX"] = std::to_string(*order.spec->array_index);
   }

@@ -217,6 +217,20 @@ void Checker::check_quota() {
     }
   }
   check_tenants();
+  check_arrays();
+}
+
+// Over a limit (that was cut) an array may be, but nothing of it starts then.
+void Checker::check_arrays() {
+  for (const Mirror::Changed& changed : mirror_.changed()) {
+    const MirrorJob& job = *mirror_.job(changed.id);
+    const bool was_started = changed.before.id != 0 && changed.before.has_started();
+    if (job.array_limit == 0 || was_started || !job.has_started()) continue;
+    const std::int64_t started = mirror_.array_use(job).started;
+    if (started > job.array_limit)
+      fail("I5", job_text(job.id) + " is started as one of " + std::to_string(started) +
+                     " of its array, and the limit is " + std::to_string(job.array_limit));
+  }
 }
 
 // What has just been started for a tenant is within what each tenant may have.

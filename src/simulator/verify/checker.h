@@ -87,6 +87,7 @@ class Checker {
   FirmUse firm_use() const;
   void check_quota();
   void check_tenants();
+  void check_arrays();
   void check_eviction(const Preempted& preempted);
   std::optional<std::string> may_not_take_back(const MirrorJob& by, const MirrorJob& victim) const;
   void check_presence(const SimulatedCluster::Presence& presence, int node);

@@ -213,6 +213,7 @@ MirrorJob job_from(std::uint64_t id, const Json& json, const Mirror& mirror) {
   job.runs = json.value("runs", 0);
   job.evictions = json.value("evictions", 0);
   job.losses = json.value("losses", 0);
+  job.array_limit = json.value("array_limit", 0);
   if (const auto it = json.find("waits_for"); it != json.end()) {
     for (const Json& edge : *it) job.waits_for.push_back(edge.at(0).get<std::uint64_t>());
   }
@@ -368,6 +369,25 @@ void add_staying(const World& world, const MirrorJob& job, QueueUse& use) {
     if (holds(task.phase) && !leaves(job, task)) charge(world, job.request(i), task.at, use);
     charge(world, job.request(i), task.claim, use);
   }
+}
+
+std::uint64_t MirrorJob::array() const {
+  return id - static_cast<std::uint64_t>(spec->array_position);
+}
+
+Mirror::ArrayUse Mirror::array_use(const MirrorJob& job) const {
+  ArrayUse use;
+  for (const std::uint64_t id : live_) {
+    const MirrorJob& other = jobs_.at(id);
+    if (other.array_limit == 0 || other.array() != job.array()) continue;
+    use.started += other.has_started();
+    use.ahead += id < job.id && other.could_start();
+  }
+  return use;
+}
+
+bool Mirror::waits_for_array(const MirrorJob& job) const {
+  return job.array_limit != 0 && job.could_start() && array_use(job).leaves_none(job.array_limit);
 }
 
 }  // namespace gridfold::verify

@@ -102,6 +102,7 @@ struct MirrorJob {
   std::int64_t runs = 0;
   std::int64_t evictions = 0;
   std::int64_t losses = 0;
+  std::int64_t array_limit = 0;  // so many jobs of its array at a time; 0: any number
   std::vector<std::uint64_t> waits_for;
   std::vector<MirrorTask> tasks;
   std::optional<MirrorHome> home;
@@ -112,6 +113,12 @@ struct MirrorJob {
   }
   bool filler() const { return spec->workload_class == WorkloadClass::kFiller; }
   bool claims() const;
+  bool has_started() const { return (state != State::kPending && !ended(state)) || claims(); }
+  // Only room, or its array, keeps it from starting.
+  bool could_start() const {
+    return state == State::kPending && !held && waits_for.empty() && !claims();
+  }
+  std::uint64_t array() const;  // the number of the first job of its array
 };
 // Whether what the task holds will go by itself: its job is being stopped, and
 // keeps nothing, or it has ended.
@@ -177,6 +184,16 @@ class Mirror {
   const std::map<std::uint64_t, MirrorJob>& jobs() const { return jobs_; }  // ended ones, too
   const MirrorJob* job(std::uint64_t id) const;
   const std::set<std::uint64_t>& live() const { return live_; }
+  // Of the jobs of the same array as this one, which has a limit: those that are
+  // started, and those before it that could start.
+  struct ArrayUse {
+    std::int64_t started = 0;
+    std::int64_t ahead = 0;
+    bool leaves_none(std::int64_t limit) const { return started + ahead >= limit; }
+  };
+  ArrayUse array_use(const MirrorJob& job) const;
+  // Whether the limit of its array, and nothing of its own, keeps it from starting.
+  bool waits_for_array(const MirrorJob& job) const;
   const NodeUse& node_use(int node) const { return node_use_[static_cast<std::size_t>(node)]; }
   const QueueUse& queue_use(const std::string& queue) const;
   const std::map<std::string, QueueUse>& queue_uses() const { return queue_use_; }

@@ -471,6 +471,13 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
   const bool one_role = job.spec->roles.size() == 1;
   switch (reason.code) {
     case ReasonCode::kHeld: return job.held ? std::nullopt : std::optional("it is not held");
+    case ReasonCode::kArrayLimit: {
+      const Mirror::ArrayUse use = mirror_.array_use(job);
+      if (!use.leaves_none(job.array_limit)) return "its array leaves room for it";
+      if (const auto wrong = counted("limit", job.array_limit)) return wrong;
+      if (const auto wrong = counted("started", use.started)) return wrong;
+      return counted("ahead", use.ahead);
+    }
     case ReasonCode::kQueueClosed:
       return configured(job.spec->queue) == nullptr ? std::nullopt
                                                     : std::optional("its queue is there");
@@ -552,7 +559,7 @@ std::optional<std::string> Recount::untrue(const MirrorJob& job, const Reason& r
         const MirrorJob& other = *mirror_.job(id);
         position += id != job.id && other.state == State::kPending && !other.held &&
                     other.waits_for.empty() && !other.claims() && comes_before(other, job) &&
-                    !world_.goes_by_rounds(*other.spec) &&
+                    !mirror_.waits_for_array(other) && !world_.goes_by_rounds(*other.spec) &&
                     (!takes_turns() || (other.spec->queue == job.spec->queue &&
                                         other.spec->tenant == job.spec->tenant));
       }
@@ -595,6 +602,11 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
   if (closed) {
     if (auto wrong = missing(ReasonCode::kQueueClosed, "its queue is gone")) return wrong;
   }
+  const bool in_array = mirror_.waits_for_array(job);
+  if (in_array) {
+    if (auto wrong = missing(ReasonCode::kArrayLimit, "its array has its number started"))
+      return wrong;
+  }
   if (job.repairing) return missing(ReasonCode::kWaitsForRepair, "places are kept for its gang");
   if (job.claims()) return missing(ReasonCode::kPreemptionPending, "room is promised to it");
   const std::optional<std::vector<Role>> roles = within_quota(job, true);
@@ -604,7 +616,7 @@ std::optional<Recount::Wrong> Recount::check(const MirrorJob& job,
                        has(reasons, ReasonCode::kExceedsTenantQuotaMax) ||
                        has(reasons, ReasonCode::kTenantQuotaInUse);
   if (over && !says_so) return Wrong{"I13", "a quota is in its way, and no reason says so"};
-  if (job.held || !job.waits_for.empty() || closed || over) return std::nullopt;
+  if (job.held || !job.waits_for.empty() || closed || over || in_array) return std::nullopt;
   const bool fits = std::all_of(roles->begin(), roles->end(), [&](const Role& role) {
     return total(now_, role.each, true) >= role.min;
   });

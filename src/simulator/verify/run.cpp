@@ -321,7 +321,8 @@ class Run {
   void act(const Action& action) {
     ++events_;
     using enum ActionKind;
-    if (action.kind >= kCrash) ++faults_[std::string(to_string(action.kind))];
+    if (action.kind >= kCrash && action.kind != kLimitArray)
+      ++faults_[std::string(to_string(action.kind))];
     away_ = action.duration;
     next_queues_ = action.queues;
     switch (action.kind) {
@@ -356,6 +357,13 @@ class Run {
       case kNodeReboot: return lose(action.index, Fencing::kFenced, Duration{1});
       case kNodeCut: return lose(action.index, Fencing::kUnfenced, action.duration);
       case kTakeOver: return take_over(action);
+      case kLimitArray:
+        return of_job(action.index, [&](JobId id) {
+          JobChangeRequested change;
+          change.job = id;
+          change.array_limit = static_cast<std::int32_t>(action.count);
+          return change;
+        });
     }
   }
 

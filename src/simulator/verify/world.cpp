@@ -366,6 +366,39 @@ void draw_repair(std::uint64_t seed, World& world) {
   if (random.chance(1, 4)) world.gang_repair = seconds_between(random, 5, 300);
 }
 
+// Of half of the arrays of several jobs only some may be started at a time; now and
+// then the number is changed.
+void draw_array_limits(std::uint64_t seed, World& world) {
+  RandomStream random(seed, "world.arrays");
+  std::uint32_t index = 0;
+  for (PlannedBatch& batch : world.batches) {
+    const std::uint32_t first = index;
+    index += static_cast<std::uint32_t>(batch.jobs.size());
+    if (batch.jobs.size() < 2 || !batch.jobs.front().spec.array_index || !random.chance(1, 2))
+      continue;
+    const auto most = static_cast<std::int64_t>(batch.jobs.size());
+    const auto limit = static_cast<std::int32_t>(random.between(1, most - 1));
+    for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+      JobSpec& spec = batch.jobs[i].spec;
+      // Alike, as those of an array are: one that can never start keeps the others off.
+      JobSpec alike = batch.jobs.front().spec;
+      alike.name = spec.name;
+      alike.after = std::move(spec.after);
+      alike.array_index = spec.array_index;
+      alike.array_position = static_cast<std::int32_t>(i);
+      alike.array_limit = limit;
+      spec = std::move(alike);
+    }
+    for (std::int64_t changes = random.between(0, 2); changes > 0; --changes) {
+      Action action{Instant{} + Duration{random.between(0, world.quiet.ns - 1)},
+                    ActionKind::kLimitArray, first};
+      action.index += static_cast<std::uint32_t>(random.between(0, most - 1));
+      action.count = static_cast<std::uint32_t>(random.between(1, most));
+      world.actions.push_back(action);
+    }
+  }
+}
+
 // The second role of half of the jobs that have one starts after the first.
 void draw_role_order(std::uint64_t seed, World& world) {
   RandomStream random(seed, "world.role_order");
@@ -553,12 +586,12 @@ std::string_view to_string(ActionKind kind) {
       "submit",          "submit_again",    "cancel",     "hold",         "release",
       "requeue",         "cancel_storm",    "drain",      "undrain",      "crash",
       "crash_at_commit", "crash_in_orders", "store_full", "store_broken", "node_off",
-      "node_reboot",     "node_cut",        "take_over"};
+      "node_reboot",     "node_cut",        "take_over",  "limit_array"};
   return kWords[static_cast<std::size_t>(kind)];
 }
 
 bool World::goes_by_rounds(const JobSpec& job) const {
-  if (!in_rounds || !job.training) return false;
+  if (!in_rounds || !job.training || job.array_limit != 0) return false;
   if (job.roles.size() != 1 || !job.topology.empty()) return false;
   const std::vector<DeviceRequest>& devices = job.roles.front().each.devices;
   return devices.size() == 1 && devices.front().is_whole() &&
@@ -591,6 +624,7 @@ World draw_world(std::uint64_t seed) {
   if (!world.in_rounds) draw_model_rules(seed, world.queues);
   draw_repair(seed, world);
   draw_role_order(seed, world);
+  draw_array_limits(seed, world);
   draw_windows(seed, world);
   std::size_t jobs = 0;
   for (const PlannedBatch& batch : world.batches) jobs += batch.jobs.size();

@@ -52,8 +52,9 @@ enum class ActionKind : std::uint8_t {
   kNodeReboot,     // index: node; back before anyone noticed
   kNodeCut,        // index: node, for `duration`
   kTakeOver,       // a second daemon; the first lives on for `duration`
+  kLimitArray,     // index: job; `count` jobs of its array at a time
 };
-inline constexpr std::size_t kActionKinds = 18;
+inline constexpr std::size_t kActionKinds = 19;
 std::string_view to_string(ActionKind kind);
 
 enum class CommitCrash : std::uint8_t {

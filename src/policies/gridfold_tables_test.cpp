@@ -134,7 +134,7 @@ TEST(GridfoldTightnessTest, CountsForMoreTheMoreRoomThereIs) {
   const auto refined = [&](std::int64_t load, const Tightness::Room& mix) {
     return Tightness(largest, capacity, mix, load).refine(3, 50'000, 4000);
   };
-  EXPECT_EQ(refined(900, demand), 300 - 5000 - 5000);
+  EXPECT_EQ(refined(850, demand), 300 - 5000 - 5000);
   EXPECT_EQ(refined(960, demand), 300 - 500 - 500);
   EXPECT_EQ(refined(1100, demand), 300 - 500);  // devices run out: their fit alone
   // CPU runs out, by so much of it in the mix.

@@ -33,7 +33,7 @@ Tightness::Tightness(const Room& largest, const Room& capacity, const Room& dema
   const __int128 asked = static_cast<__int128>(demand.cpu) * capacity.share;
   const std::int64_t cpu_load = offered > 0 ? static_cast<std::int64_t>(load * asked / offered) : 0;
   const std::int64_t worse = std::max(load, cpu_load);
-  const std::int64_t ample = (kTightest - kTight) * eighths(worse, 920, 940) / 8;
+  const std::int64_t ample = (kTightest - kTight) * eighths(worse, 880, 920) / 8;
   cpu_price_ = ample + kTight * eighths(worse, 1000, 1050) / 8 +
                kSpread * (8 - eighths(cpu_load, 1000, 1050)) / 8;
   share_price_ = (ample + kTight) * share_eighths(offered, asked) / 8;

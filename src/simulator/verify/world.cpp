@@ -566,7 +566,7 @@ FaultRates draw_faults(std::uint64_t seed, Instant quiet) {
   };
   rates.report_dropped = up_to(150);
   rates.report_delayed = up_to(440);
-  rates.report_repeated = up_to(330);
+  rates.report_repeated = up_to(350);
   rates.longest_delay = seconds_between(random, 1, 40);
   rates.launch_fails_by_node = up_to(80);
   rates.launch_fails_by_job = up_to(40);

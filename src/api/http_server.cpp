@@ -52,12 +52,23 @@ void open_acceptor(Acceptor& acceptor, const Protocol& protocol, error_code& err
     acceptor.assign(protocol, descriptor, error);
 }
 
-bool somebody_answers(const std::string& path) {
+bool somebody_listens(const std::string& path) {
   asio::io_context io;
   LocalProtocol::socket probe(io);
   error_code error;
   probe.connect(LocalProtocol::endpoint(path), error);
   return !error;
+}
+
+// For longer than a second: a daemon that was killed just as it started a child
+// leaves its socket to that child until the child has closed what it inherited.
+bool somebody_answers(const std::string& path) {
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  for (int tried = 1; somebody_listens(path); ++tried) {
+    if (tried == 100) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
 }
 
 }  // namespace

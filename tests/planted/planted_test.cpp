@@ -44,7 +44,7 @@ constexpr Bug kBugs[] = {
     {"reason_hides_quota", "I13"},
     {"snapshot_misses_field", "I14"},
     {"crash_after_queue_deletion", "I1"},
-    {"partitions_overlap", "I3"},
+    {"partitions_overlap", "I3 I13"},
     {"any_start_is_legal", "I3"},
     {"numa_wish_ignored", "I3 I13"},
     {"gang_crosses_required_domain", "P1"},

@@ -219,17 +219,36 @@ bool Engine::State::reserve(EngineJob& job) {
   return true;
 }
 
-// Whether its nodes take work: after a start of the daemon they are not up at once.
+// Whether the node takes work at that time: after a start of the daemon nodes are
+// not up at once.
+bool Engine::State::takes_work(NodeId node, Instant at) const {
+  const auto spans = windows.spans(node);
+  return cluster.in_service(node) &&
+         std::none_of(spans.begin(), spans.end(), [at](const NodeWindows::Span& span) {
+           return span.from <= at && at < span.until;
+         });
+}
+
 bool Engine::State::is_there(const Reservation& plan) const {
-  return std::all_of(plan.seats.begin(), plan.seats.end(), [&](const ReservedSeat& seat) {
-    return cluster.in_service(seat.node) && !windows.closing(seat.node, now);
-  });
+  const Instant start = std::max(now, plan.start);
+  return std::all_of(plan.seats.begin(), plan.seats.end(),
+                     [&](const ReservedSeat& seat) { return takes_work(seat.node, start); });
+}
+
+// Whether it is only a matter of nodes that are away that the job's reservation,
+// which is not booked now, cannot be had: on the others it still has its room.
+bool Engine::State::waits_for_nodes(const EngineJob& job) {
+  Reservation there = *job.record.reservation;
+  const Instant start = std::max(now, there.start);
+  const auto away = std::erase_if(
+      there.seats, [&](const ReservedSeat& seat) { return !takes_work(seat.node, start); });
+  return away > 0 && plans.timeline.fits(there, parts_of(job));
 }
 
 // Puts a plan in place of the job's reservation, which is not booked now. Without
 // a plan it keeps what it had, if that is only a matter of nodes that are away.
 void Engine::State::move_reservation(EngineJob& job, Reservation plan) {
-  if (plan.start.is_never() && !is_there(*job.record.reservation)) plan = *job.record.reservation;
+  if (plan.start.is_never() && waits_for_nodes(job)) plan = *job.record.reservation;
   if (plan.start.is_never()) {
     touch(job);
     leave_reserved(job);

@@ -478,7 +478,9 @@ struct Engine::State {
   bool may_reserve(const EngineJob& job) const;
   bool goes_by_length(const EngineJob& job) const;
   bool reserve(EngineJob& job);
+  bool takes_work(NodeId node, Instant at) const;
   bool is_there(const Reservation& plan) const;
+  bool waits_for_nodes(const EngineJob& job);
   void move_reservation(EngineJob& job, Reservation plan);
   enum class Aside : std::uint8_t { kLower, kEqualAndLower };
   std::vector<JobId> set_aside(const EngineJob& job, Aside whose);

@@ -14,14 +14,14 @@ std::int64_t devices_of(const JobSpec& spec) {
   std::int64_t thousandths = 0;
   for (const Role& role : spec.roles) {
     for (const DeviceRequest& device : role.each.devices)
-      thousandths += role.count * device.count * device.share.value;
+      thousandths += std::int64_t{role.count} * device.count * device.share.value;
   }
   return thousandths;
 }
 
 std::int64_t millicores_of(const JobSpec& spec) {
   std::int64_t millicores = 0;
-  for (const Role& role : spec.roles) millicores += role.count * role.each.cpu.value;
+  for (const Role& role : spec.roles) millicores += std::int64_t{role.count} * role.each.cpu.value;
   return millicores;
 }
 

@@ -7,11 +7,10 @@
 
 namespace gridfold {
 
-bool Engine::State::tell_policy(const JobSpec& spec) {
+bool Engine::State::tell_policy(const JobSpec& spec, std::span<const Request* const> requests) {
   bool learned = false;
-  for (const Role& role : spec.roles) {
-    const Request& request = cluster.compile(role.each);
-    for (std::int32_t i = 0; i < role.count; ++i) learned |= policy->observe(request);
+  for (std::size_t r = 0; r < requests.size(); ++r) {
+    for (std::int32_t i = 0; i < spec.roles[r].count; ++i) learned |= policy->observe(*requests[r]);
   }
   return learned;
 }
@@ -28,7 +27,12 @@ void Engine::State::learn_from(const std::vector<JobRecord>& ended_jobs) {
   std::sort(arrived.begin(), arrived.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   bool learned = false;
-  for (const auto& [id, spec] : arrived) learned |= tell_policy(*spec);
+  std::vector<const Request*> requests;
+  for (const auto& [id, spec] : arrived) {
+    requests.clear();
+    for (const Role& role : spec->roles) requests.push_back(&cluster.compile(role.each));
+    learned |= tell_policy(*spec, requests);
+  }
   if (learned) forget_scores();
 }
 

@@ -248,7 +248,7 @@ void Engine::State::apply(const Event& event) {
             turn->jobs.add(e.id);
             job.saved_in_turn = turn_number;
             attach(job);
-            if (tell_policy(*e.spec)) forget_scores();
+            if (tell_policy(*e.spec, job.shape->requests)) forget_scores();
             out.list.emplace_back(JobChanged{e.id, JobState::kPending, JobState::kPending,
                                              Reason(ReasonCode::kNotYetConsidered)});
             if (never) end(job, JobState::kCancelled, std::move(*never));

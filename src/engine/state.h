@@ -230,8 +230,9 @@ struct Engine::State {
   void configure_queues(std::span<const QueueChange> changes);
 
   // --- history.cpp: what is learned from jobs ---
-  // Of a job that has come; true when scores are to be computed anew.
-  bool tell_policy(const JobSpec& spec);
+  // Of a job that has come, and what its roles ask for; true when scores are to be
+  // computed anew.
+  bool tell_policy(const JobSpec& spec, std::span<const Request* const> requests);
   void learn_from(const std::vector<JobRecord>& ended);
 
   // --- arrays.cpp: so many jobs of an array at a time ---
